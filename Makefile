@@ -1,0 +1,46 @@
+# The two commands that a newcomer needs: `make run` and `make test`.
+
+CARGO ?= cargo
+# Debian packages that the tests judge Heddle with.
+PEERS := opensm ibsim-utils infiniband-diags ibutils tshark
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.PHONY: run test packages lint bench clean
+
+## Builds heddle and brings up an emulated SuperPOD of 1,024 GPUs.
+run:
+	$(CARGO) run --release --locked -p cli -- up --emulate --once
+
+## Installs the peers and runs every test.
+test: packages
+	$(CARGO) build --locked -p cli
+	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run --workspace --locked --no-fail-fast; \
+	else \
+		$(CARGO) test --workspace --locked --no-fail-fast; \
+	fi
+	$(CARGO) test --workspace --locked --doc
+
+## Installs the Debian packages that the tests need, where one is missing.
+packages:
+	@missing=""; for p in $(PEERS); do \
+		dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
+	done; \
+	if [ -n "$$missing" ]; then \
+		echo "installing:$$missing"; \
+		$(SUDO) apt-get update -qq && \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi
+
+## Formatting and lints.
+lint:
+	$(CARGO) fmt --all -- --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+## Side by side with OpenSM on the same simulator; prints the table for bench/RESULTS.md.
+bench:
+	$(CARGO) build --release --locked -p cli
+	$(CARGO) run --release --locked -p bench -- all
+
+clean:
+	$(CARGO) clean
