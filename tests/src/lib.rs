@@ -7,3 +7,4 @@
 pub mod heddle;
 pub mod ibsim;
 pub mod shared;
+pub mod tools;

@@ -62,11 +62,15 @@ fn imports_point_down() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("a manifest");
         let manifest: toml::Table = manifest.parse().expect("a manifest is TOML");
-        let may = allowed.get(name.as_str()).unwrap_or_else(|| panic!("crates/{name} has no place in the layers"));
+        let may =
+            allowed.get(name.as_str()).unwrap_or_else(|| panic!("crates/{name} has no place in the layers"));
         let uses = manifest.get("dependencies").and_then(toml::Value::as_table);
         for dependency in uses.into_iter().flat_map(|table| table.keys()) {
             if allowed.contains_key(dependency.as_str()) {
-                assert!(may.contains(&dependency.as_str()), "{name} may not use {dependency}: imports point down");
+                assert!(
+                    may.contains(&dependency.as_str()),
+                    "{name} may not use {dependency}: imports point down"
+                );
             }
         }
         seen += 1;
@@ -84,7 +88,10 @@ fn only_doors_lift_the_bans() {
         }
         let text = fs::read_to_string(&file).expect("a source file");
         for ban in ["clippy::disallowed_methods", "clippy::disallowed_types"] {
-            assert!(!text.contains(ban), "{name} lifts {ban}: a core does no I/O, reads no clock, draws no chance");
+            assert!(
+                !text.contains(ban),
+                "{name} lifts {ban}: a core does no I/O, reads no clock, draws no chance"
+            );
         }
     }
 }
@@ -118,7 +125,11 @@ fn nothing_is_left_open() {
 /// Words between backquotes that look like a path of this project.
 fn named_paths(text: &str) -> Vec<&str> {
     let roots = ["crates/", "tests/", "bench/", "docs/", "examples/", "catalog/", "web/", "fuzz/", ".ci/"];
-    text.split('`').skip(1).step_by(2).filter(|word| roots.iter().any(|root| word.starts_with(root))).collect()
+    text.split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| roots.iter().any(|root| word.starts_with(root)))
+        .collect()
 }
 
 #[test]
