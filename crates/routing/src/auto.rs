@@ -1,0 +1,73 @@
+//! Picks an engine by what the fabric is.
+
+use std::fmt;
+
+use fabric::Fabric;
+use serde::Serialize;
+
+use crate::engine::Engine;
+use crate::engines::{FatTree, MinHop, UpDown};
+use crate::error::RouteError;
+use crate::ranks;
+use crate::switches::Switches;
+use crate::tables::Tables;
+use crate::verify::verify;
+
+/// What was recognised, which engine was taken, and why.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Choice {
+    /// What the cabling is, for a person: "fat tree of 3 levels".
+    pub topology: String,
+    /// The engine's name.
+    pub engine: &'static str,
+    /// Why this one.
+    pub reason: String,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({})", self.topology, self.engine, self.reason)
+    }
+}
+
+/// Tables by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
+pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
+    let switches = Switches::new(fabric);
+    let rank = ranks::levels(&switches, 1);
+    let levels = rank.iter().max().map_or(0, |&top| top + 1);
+    let choice = |topology: String, engine, reason: String| Choice { topology, engine, reason };
+    if switches.len() < 2 {
+        let topology = if switches.is_empty() { "no switch" } else { "one switch" };
+        let tables = MinHop.route(fabric)?;
+        return Ok((tables, choice(topology.into(), MinHop.name(), "there is nothing to choose".into())));
+    }
+    if ranks::is_layered(&switches, &rank) {
+        let regular = if ranks::is_regular(&switches, &rank) { "" } else { ", not everywhere alike" };
+        let topology = format!("fat tree of {levels} levels{regular}");
+        match FatTree.route(fabric) {
+            Ok(tables) => {
+                let reason = "up, then down: no credit loop on one lane".to_owned();
+                return Ok((tables, choice(topology, FatTree.name(), reason)));
+            }
+            Err(RouteError::NoPath { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let topology = "no tree".to_owned();
+    let shortest = MinHop.route(fabric)?;
+    let proof = verify(fabric, &shortest);
+    if proof.credit_loops == 0 {
+        let reason = "shortest paths, and no credit loop on one lane".to_owned();
+        return Ok((shortest, choice(topology, MinHop.name(), reason)));
+    }
+    let circle = proof.witness.map_or_else(String::new, |witness| witness.ports.join(" -> "));
+    drop(shortest);
+    let reason = format!("shortest paths would have a credit loop on one lane: {circle}");
+    // The tree's own rule is the better one where it leaves no pair out, even if some cables join equals.
+    if let Ok(tables) = FatTree.route(fabric)
+        && levels > 1
+    {
+        return Ok((tables, choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason)));
+    }
+    Ok((UpDown.route(fabric)?, choice(topology, UpDown.name(), reason)))
+}

@@ -1,0 +1,31 @@
+//! What a routing engine is, and the engines by name.
+
+use fabric::Fabric;
+
+use crate::engines::{FatTree, MinHop, UpDown};
+use crate::error::RouteError;
+use crate::tables::Tables;
+
+/// A way to compute forwarding tables.
+pub trait Engine: Sync {
+    /// The name that a user asks for it by.
+    fn name(&self) -> &'static str;
+
+    /// Tables for all LIDs that the ports of `fabric` hold, on every switch.
+    ///
+    /// Where the fabric is not connected, each part is routed by itself; LIDs of other parts have no route.
+    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError>;
+}
+
+/// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`].
+pub const ENGINES: &[&str] = &["fat-tree", "min-hop", "up-down"];
+
+/// The engine with this name, as it stands without options.
+pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
+    match name {
+        "fat-tree" => Ok(Box::new(FatTree)),
+        "min-hop" => Ok(Box::new(MinHop)),
+        "up-down" => Ok(Box::new(UpDown)),
+        _ => Err(RouteError::UnknownEngine { name: name.to_owned(), known: ENGINES }),
+    }
+}

@@ -1,0 +1,122 @@
+//! Fat trees, whole ones and those that real machine rooms hold: tapered, with parallel and missing links, hosts on
+//! several levels, pods of different sizes. Paths go up, then down, so one lane suffices.
+//!
+//! Levels are counted from the switches that hold hosts. Where that leaves two hosts without a path (two spines with a
+//! host each), the tree is hung up by a leaf besides: see [`ranks::hang`].
+
+use std::cmp::Reverse;
+
+use fabric::Fabric;
+use rayon::prelude::*;
+
+use crate::balance::balanced;
+use crate::engine::Engine;
+use crate::error::RouteError;
+use crate::paths::{NO_PATH, Paths, parts};
+use crate::ranks;
+use crate::switches::Switches;
+use crate::tables::Tables;
+
+/// Leaves that the tree is tried to be hung up by.
+const LEAVES: usize = 4;
+
+/// The engine `fat-tree`.
+pub struct FatTree;
+
+impl Engine for FatTree {
+    fn name(&self) -> &'static str {
+        "fat-tree"
+    }
+
+    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
+        let switches = Switches::new(fabric);
+        switches.check_lids(fabric)?;
+        let (paths, rank, sum) = climb(&switches);
+        if sum.missing == 0 {
+            return Ok(balanced(fabric, &switches, &paths, &rank));
+        }
+        let (from, to) = first_missing(&switches, &paths).unwrap_or((0, 0));
+        Err(RouteError::NoPath {
+            engine: self.name(),
+            from: fabric.name(switches.node(from)).to_owned(),
+            to: fabric.name(switches.node(to)).to_owned(),
+            why: "no switch stands above both; the cabling is no tree there. 'up-down' routes any cabling",
+        })
+    }
+}
+
+/// How far hosts are from each other along some paths, over pairs of switches that hold hosts.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct DetourSum {
+    /// Pairs that are cabled together but have no path.
+    pub(crate) missing: u64,
+    /// Hops, summed over pairs of hosts.
+    pub(crate) hops: u64,
+}
+
+/// The best order that was found, its paths and how good they are.
+pub(crate) fn climb(switches: &Switches) -> (Paths, Vec<u32>, DetourSum) {
+    let rate = |rank: Vec<u32>| {
+        let paths = Paths::up_down(switches, &rank);
+        let sum = detour_sum(switches, &paths);
+        (paths, rank, sum)
+    };
+    let mut best = rate(ranks::levels(switches, 1));
+    if best.2.missing == 0 && ranks::is_layered(switches, &best.1) {
+        return best;
+    }
+    let most_hosts = (0..switches.len()).map(|switch| switches.hosts(switch)).max().unwrap_or(0);
+    let mut consider = |rank: Vec<u32>| {
+        let found = rate(rank);
+        if found.2 < best.2 {
+            best = found;
+        }
+    };
+    for least in [1, most_hosts.div_ceil(4), most_hosts.div_ceil(2)] {
+        let rank = ranks::levels(switches, least);
+        for leaf in leaves(switches, &rank) {
+            consider(ranks::hang(switches, &rank, leaf));
+        }
+        consider(rank);
+    }
+    best
+}
+
+/// Leaves with the most links, spread over the fabric.
+fn leaves(switches: &Switches, rank: &[u32]) -> Vec<usize> {
+    let mut leaves: Vec<usize> = (0..rank.len()).filter(|&switch| rank[switch] == 0).collect();
+    leaves.sort_by_key(|&switch| (Reverse(switches.links(switch).len()), switch));
+    leaves.truncate(leaves.len().div_ceil(2));
+    leaves.iter().step_by(leaves.len().div_ceil(LEAVES).max(1)).copied().collect()
+}
+
+pub(crate) fn detour_sum(switches: &Switches, paths: &Paths) -> DetourSum {
+    let part = parts(switches);
+    let holders: Vec<usize> = (0..switches.len()).filter(|&switch| switches.hosts(switch) > 0).collect();
+    let (missing, hops) = holders
+        .par_iter()
+        .map(|&from| {
+            let row = paths.row(from);
+            let (mut missing, mut hops) = (0, 0);
+            for &to in holders.iter().filter(|&&to| part[to] == part[from]) {
+                match paths.hops(row[to]) {
+                    Some(cost) => hops += u64::from(cost) * u64::from(switches.hosts(to)),
+                    None => missing += 1,
+                }
+            }
+            (missing, hops * u64::from(switches.hosts(from)))
+        })
+        .reduce(|| (0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    DetourSum { missing, hops }
+}
+
+/// The first two switches with hosts that are cabled together but have no path.
+pub(crate) fn first_missing(switches: &Switches, paths: &Paths) -> Option<(usize, usize)> {
+    let part = parts(switches);
+    let holds = |&switch: &usize| switches.hosts(switch) > 0;
+    (0..switches.len()).filter(holds).find_map(|from| {
+        let row = paths.row(from);
+        let missing = |&to: &usize| row[to] == NO_PATH && part[to] == part[from];
+        (0..switches.len()).filter(holds).find(missing).map(|to| (from, to))
+    })
+}

@@ -1,0 +1,85 @@
+//! Up, then down, below one root: on any topology, and free of credit loops on one lane.
+//!
+//! The root decides how far paths must go out of their way; of the likely ones that with the shortest paths is taken.
+//! In a fat tree a leaf is the best root: every shortest path climbs towards it or hangs below it.
+
+use std::cmp::Reverse;
+
+use fabric::Fabric;
+
+use super::fat_tree::detour_sum;
+use crate::balance::balanced;
+use crate::engine::Engine;
+use crate::error::RouteError;
+use crate::paths::Paths;
+use crate::ranks;
+use crate::switches::Switches;
+use crate::tables::Tables;
+
+/// Roots that are tried.
+const ROOTS: usize = 6;
+
+/// The engine `up-down`.
+pub struct UpDown;
+
+impl Engine for UpDown {
+    fn name(&self) -> &'static str {
+        "up-down"
+    }
+
+    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
+        let switches = Switches::new(fabric);
+        switches.check_lids(fabric)?;
+        let best = roots(&switches)
+            .into_iter()
+            .map(|root| {
+                let rank = ranks::below(&switches, root);
+                let paths = Paths::up_down(&switches, &rank);
+                (detour_sum(&switches, &paths), paths, rank)
+            })
+            .min_by_key(|&(sum, ..)| sum);
+        let Some((sum, paths, rank)) = best else {
+            return Ok(Tables::empty(fabric));
+        };
+        if sum.missing > 0 {
+            return Err(too_far(fabric, &switches, &paths));
+        }
+        Ok(balanced(fabric, &switches, &paths, &rank))
+    }
+}
+
+/// Likely roots: the middle of the fabric, its widest switches, and switches with many hosts.
+fn roots(switches: &Switches) -> Vec<usize> {
+    let all = || 0..switches.len();
+    let mut roots: Vec<usize> = Vec::new();
+    let mut by_hosts: Vec<usize> = all().collect();
+    by_hosts.sort_by_key(|&switch| (Reverse(switches.hosts(switch)), switch));
+    let mut by_links: Vec<usize> = all().collect();
+    by_links.sort_by_key(|&switch| (Reverse(switches.links(switch).len()), switch));
+    roots.extend(by_links.iter().take(ROOTS / 3));
+    roots.extend(by_hosts.iter().take(ROOTS / 3));
+    // The middle: half-way along a longest path.
+    let farthest = |from: usize| {
+        let distance = ranks::distances(switches, vec![from as u32]);
+        let end = all().max_by_key(|&switch| (distance[switch], Reverse(switch)));
+        end.map(|end| (end, distance))
+    };
+    if let Some((one, _)) = by_links.first().and_then(|&start| farthest(start))
+        && let Some((other, from_one)) = farthest(one)
+        && let Some((_, from_other)) = farthest(other)
+    {
+        let spread = |switch: usize| from_one[switch].max(from_other[switch]);
+        roots.extend(all().min_by_key(|&switch| (spread(switch), switch)));
+        roots.push(one);
+    }
+    roots.sort_unstable();
+    roots.dedup();
+    roots
+}
+
+fn too_far(fabric: &Fabric, switches: &Switches, paths: &Paths) -> RouteError {
+    let pair = super::fat_tree::first_missing(switches, paths);
+    let name = |switch: usize| fabric.name(switches.node(switch)).to_owned();
+    let (from, to) = pair.unwrap_or((0, 0));
+    RouteError::TooFar { from: name(from), to: name(to), limit: 126 }
+}

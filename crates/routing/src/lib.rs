@@ -1,0 +1,35 @@
+//! From a fabric to forwarding tables, and the proof that they are right.
+//!
+//! [`engines`] compute [`Tables`] for a [`fabric::Fabric`] whose ports hold their LIDs; [`auto`](auto::auto) picks the
+//! engine by the topology it recognises. [`verify`](verify::verify) judges any tables, ours or foreign ones: every
+//! pair reachable, no forwarding loop, no credit loop, with a witness for what is wrong. [`quality`] counts the paths
+//! on each link; [`Tables::changed_blocks`] is what a subnet manager has to write. [`islands`] names the parts of a
+//! fabric that is not connected.
+//!
+//! Under the engines lie [`switches`] (the switches alone, densely numbered, with what hangs on them), [`paths`] (the
+//! hops that a path may take next, for all pairs of switches) and [`spread`] (which of them each destination takes).
+//!
+//! Invariants: tables depend on the fabric alone, never on the number of threads; an engine gives tables that the
+//! verifier finds complete, or an error that names a pair; only `min-hop` may give credit loops.
+
+pub mod auto;
+pub mod balance;
+pub mod engine;
+pub mod engines;
+pub mod error;
+pub mod islands;
+pub mod paths;
+pub mod quality;
+pub mod ranks;
+pub mod spread;
+pub mod switches;
+pub mod tables;
+pub mod verify;
+
+pub use auto::{Choice, auto};
+pub use engine::{Engine, engine_by_name};
+pub use error::RouteError;
+pub use islands::{Islands, islands};
+pub use quality::{LinkLoad, link_load};
+pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};
+pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify};

@@ -1,0 +1,180 @@
+//! The switches of a fabric alone, numbered densely in the order of their nodes, with what hangs on each: the view
+//! that engines and verifier walk over. It is derived from the [`Fabric`] and never changed.
+
+use std::ops::Range;
+
+use fabric::{Fabric, NodeId, NodeKind, PortId};
+
+use crate::error::RouteError;
+use crate::tables::lids_of;
+
+const NONE: u32 = u32::MAX;
+
+/// A cable from one switch to another, as seen from one end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwitchLink {
+    /// The other switch, by its dense number.
+    pub peer: u32,
+    /// The port on this switch.
+    pub port: u8,
+    /// The port on the other switch.
+    pub peer_port: u8,
+}
+
+/// A port that holds LIDs, on the switch that delivers to it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Destination {
+    /// The port's LIDs.
+    pub lids: Range<u32>,
+    /// The switch's port that leads to it; 0 for the switch itself.
+    pub port: u8,
+    /// Whether jobs' traffic goes there: it does to hosts and routers, not to switches and their aggregation nodes.
+    pub host: bool,
+}
+
+/// All switches of one fabric.
+#[derive(Clone, Debug)]
+pub struct Switches {
+    nodes: Vec<NodeId>,
+    index_of: Vec<u32>,
+    first_link: Vec<u32>,
+    links: Vec<SwitchLink>,
+    first_destination: Vec<u32>,
+    destinations: Vec<Destination>,
+    hosts: Vec<u32>,
+}
+
+impl Switches {
+    /// Numbers the switches of `fabric`. A cable from a switch to itself leads nowhere and is left out.
+    pub fn new(fabric: &Fabric) -> Self {
+        let nodes: Vec<NodeId> = fabric.switches().collect();
+        let mut index_of = vec![NONE; fabric.node_count()];
+        for (index, node) in nodes.iter().enumerate() {
+            index_of[node.index()] = index as u32;
+        }
+        let mut all = Self {
+            index_of,
+            first_link: vec![0],
+            links: Vec::with_capacity(2 * fabric.link_count()),
+            first_destination: vec![0],
+            destinations: Vec::with_capacity(fabric.node_count()),
+            hosts: Vec::with_capacity(nodes.len()),
+            nodes: Vec::new(),
+        };
+        for &node in &nodes {
+            all.add(fabric, node);
+        }
+        all.nodes = nodes;
+        all
+    }
+
+    fn add(&mut self, fabric: &Fabric, node: NodeId) {
+        let mut hosts = 0;
+        if let Some(own) = fabric.port(node, 0) {
+            self.add_destination(Destination { lids: lids_of(fabric, own), port: 0, host: false });
+        }
+        for (port, peer) in fabric.neighbors(node) {
+            let (number, next) = (fabric.port_number(port), fabric.node_of(peer));
+            if fabric.is_switch(next) {
+                if next != node {
+                    let (peer, peer_port) = (self.index_of[next.index()], fabric.port_number(peer));
+                    self.links.push(SwitchLink { peer, port: number, peer_port });
+                }
+                continue;
+            }
+            let host = fabric.kind(next) != NodeKind::AggregationNode;
+            hosts += u32::from(host);
+            self.add_destination(Destination { lids: lids_of(fabric, peer), port: number, host });
+        }
+        self.first_link.push(self.links.len() as u32);
+        self.first_destination.push(self.destinations.len() as u32);
+        self.hosts.push(hosts);
+    }
+
+    fn add_destination(&mut self, destination: Destination) {
+        if !destination.lids.is_empty() {
+            self.destinations.push(destination);
+        }
+    }
+
+    /// How many switches.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no switch.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// The node of a switch.
+    #[inline]
+    pub fn node(&self, switch: usize) -> NodeId {
+        self.nodes[switch]
+    }
+
+    /// The switch's number of a node; `None` for a node that is no switch.
+    #[inline]
+    pub fn index_of(&self, node: NodeId) -> Option<usize> {
+        Some(self.index_of[node.index()]).filter(|&index| index != NONE).map(|index| index as usize)
+    }
+
+    /// The cables to other switches, by port number.
+    #[inline]
+    pub fn links(&self, switch: usize) -> &[SwitchLink] {
+        &self.links[self.first_link[switch] as usize..self.first_link[switch + 1] as usize]
+    }
+
+    /// What this switch delivers to, by port number, itself first.
+    #[inline]
+    pub fn destinations(&self, switch: usize) -> &[Destination] {
+        &self.destinations
+            [self.first_destination[switch] as usize..self.first_destination[switch + 1] as usize]
+    }
+
+    /// How many ports of hosts (routers included) hang on the switch, with and without a LID.
+    #[inline]
+    pub fn hosts(&self, switch: usize) -> u32 {
+        self.hosts[switch]
+    }
+
+    /// All destinations on all switches.
+    #[inline]
+    pub fn destination_count(&self) -> usize {
+        self.destinations.len()
+    }
+
+    /// The largest LID of a destination, 0 where there is none.
+    pub fn top_lid(&self) -> u32 {
+        self.destinations.iter().map(|destination| destination.lids.end - 1).max().unwrap_or(0)
+    }
+
+    /// Fails where two ports hold the same LID.
+    pub fn check_lids(&self, fabric: &Fabric) -> Result<(), RouteError> {
+        let mut owner = vec![NONE; self.top_lid() as usize + 1];
+        for switch in 0..self.len() {
+            for destination in self.destinations(switch) {
+                let Some(port) = self.end_port(fabric, switch, destination) else { continue };
+                for lid in destination.lids.clone() {
+                    let first = std::mem::replace(&mut owner[lid as usize], port.0);
+                    if first != NONE {
+                        return Err(RouteError::DuplicateLid {
+                            lid: ib::Lid(lid),
+                            first: fabric.port_label(PortId(first)),
+                            second: fabric.port_label(port),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The port that holds a destination's LIDs.
+    pub fn end_port(&self, fabric: &Fabric, switch: usize, destination: &Destination) -> Option<PortId> {
+        let port = fabric.port(self.nodes[switch], destination.port)?;
+        if destination.port == 0 { Some(port) } else { fabric.peer(port) }
+    }
+}

@@ -1,0 +1,168 @@
+//! Judges any forwarding tables: does every end port reach every other, does a packet ever run in a circle, can
+//! packets that wait for each other's buffers stop the fabric?
+//!
+//! Tables are walked, never trusted: an entry may name a port that the switch lacks, a dead one, or one that leads to
+//! the wrong end. [`walk`] follows all paths to one destination at once; [`channels`] collects which link waits for
+//! which and finds the circles.
+
+pub mod channels;
+pub mod walk;
+
+use fabric::{Fabric, NodeKind, PortId};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::tables::{Tables, lids_of};
+use channels::Dependencies;
+use walk::{Findings, Network, Target, Walker};
+
+/// What the tables do.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Verification {
+    /// End ports with a LID: hosts' ports, aggregation nodes and switches themselves.
+    pub end_ports: u64,
+    /// Ordered pairs of two different end ports: all are checked, on every LID of the second.
+    pub pairs: u64,
+    /// Pairs whose first port does not reach every LID of the second.
+    pub unreachable: u64,
+    /// Circles in which a packet for some LID would run for ever, counted for each LID.
+    pub loops: u64,
+    /// Knots of links that can wait for each other in a circle, over the paths between hosts (on one lane): strongly
+    /// connected parts of the channel dependency graph.
+    pub credit_loops: u64,
+    /// Lengths of the paths between hosts.
+    pub hops: Hops,
+    /// One unreachable pair, if there is any.
+    pub first_unreachable: Option<UnreachablePair>,
+    /// The sending ports around one forwarding loop, if there is any.
+    pub first_loop: Option<ForwardingLoop>,
+    /// A short credit loop, if there is any.
+    pub witness: Option<CreditLoop>,
+}
+
+impl Verification {
+    /// Whether nothing is wrong.
+    pub fn is_clean(&self) -> bool {
+        self.unreachable == 0 && self.loops == 0 && self.credit_loops == 0
+    }
+}
+
+/// How many switches the paths between hosts pass, as `ibdmchk` counts: 1 for two hosts on one switch.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Hops {
+    /// Over all reachable ordered pairs of hosts' ports (and LIDs); 0 where there is no such pair.
+    pub mean: f64,
+    /// The longest path.
+    pub max: u32,
+}
+
+/// Two end ports without a path.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct UnreachablePair {
+    /// The sending port, as `name[port]`.
+    pub from: String,
+    /// The port that is not reached.
+    pub to: String,
+    /// The LID that leads nowhere.
+    pub lid: u32,
+}
+
+/// A circle that packets for one LID run in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ForwardingLoop {
+    /// The LID.
+    pub lid: u32,
+    /// The sending ports, in order, as `name[port]`.
+    pub ports: Vec<String>,
+}
+
+/// A circle of links each of which waits for buffers of the next.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CreditLoop {
+    /// The sending ports, in order, as `name[port]`; the last waits for the first.
+    pub ports: Vec<String>,
+}
+
+/// Columns that are walked together: one cache line of each switch's row.
+const GROUP: usize = 64;
+
+/// Judges `tables` on `fabric`. Any tables will do: of another fabric, of random bytes.
+///
+/// Time grows with the number of table entries; memory is a small part of the tables'.
+pub fn verify(fabric: &Fabric, tables: &Tables) -> Verification {
+    let network = Network::new(fabric, tables);
+    let dependencies = Dependencies::new(&network);
+    let targets = targets(fabric, &network);
+    let groups: Vec<&[Target]> = groups(&targets);
+    let findings = groups
+        .par_iter()
+        .map_init(
+            || Walker::new(&network, &dependencies),
+            |walker, group| {
+                let mut findings = Findings::default();
+                walker.walk(tables, group, &mut findings);
+                findings
+            },
+        )
+        .reduce(Findings::default, Findings::merge);
+    let end_ports = targets.len() as u64;
+    let (credit_loops, witness) = dependencies.circles(&network);
+    let label = |slot: u32| fabric.port_label(network.fabric_port(slot));
+    Verification {
+        end_ports,
+        pairs: end_ports * end_ports.saturating_sub(1),
+        unreachable: findings.unreachable,
+        loops: findings.loops,
+        credit_loops,
+        hops: findings.hops(),
+        first_unreachable: findings.first_unreachable.map(|(target, lid, source)| UnreachablePair {
+            from: fabric.port_label(PortId(source)),
+            to: fabric.port_label(PortId(target)),
+            lid,
+        }),
+        first_loop: findings
+            .first_loop
+            .map(|(lid, slots)| ForwardingLoop { lid, ports: slots.into_iter().map(label).collect() }),
+        witness: witness.map(|slots| CreditLoop { ports: slots.into_iter().map(label).collect() }),
+    }
+}
+
+/// All end ports with a LID, by LID, so that neighbours share cache lines of the rows.
+fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
+    let mut targets: Vec<Target> = fabric
+        .end_ports()
+        .filter_map(|port| {
+            let lids = lids_of(fabric, port);
+            let node = fabric.node_of(port);
+            let door = if fabric.is_switch(node) { Some(port) } else { fabric.peer(port) };
+            let door = door.filter(|&door| fabric.is_switch(fabric.node_of(door)));
+            let host = matches!(fabric.kind(node), NodeKind::ChannelAdapter | NodeKind::Router);
+            (!lids.is_empty()).then(|| Target {
+                port: port.0,
+                lids,
+                switch: door.and_then(|door| network.switch_of(fabric.node_of(door))),
+                door: door.map_or(0, |door| fabric.port_number(door)),
+                host,
+            })
+        })
+        .collect();
+    targets.sort_by_key(|target| (target.lids.start, target.port));
+    targets
+}
+
+/// Cuts the targets into groups of about [`GROUP`] LIDs.
+fn groups(targets: &[Target]) -> Vec<&[Target]> {
+    let mut groups = Vec::new();
+    let (mut start, mut lids) = (0, 0);
+    for (end, target) in targets.iter().enumerate() {
+        if lids >= GROUP {
+            groups.push(&targets[start..end]);
+            (start, lids) = (end, 0);
+        }
+        lids += target.lids.len();
+    }
+    if start < targets.len() {
+        groups.push(&targets[start..]);
+    }
+    groups
+}
