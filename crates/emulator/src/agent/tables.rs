@@ -1,0 +1,113 @@
+//! The tables that a manager writes: forwarding, partition keys, service levels, arbitration.
+
+use fabric::{NodeId, PortId};
+use ib::{BLOCK_LIDS, Mad, NO_ROUTE, SlToVlMapping, Status};
+
+use super::Answer;
+use crate::Emulator;
+use crate::state::PARTITION_CAP;
+
+impl Emulator {
+    pub(super) fn linear_table(&mut self, node: NodeId, mad: &mut Mad, set: bool) -> Answer {
+        if !self.state.fabric.is_switch(node) {
+            return Err(Status::UNSUPPORTED_ATTRIBUTE);
+        }
+        let switch = &self.state.switches[node.index()];
+        let start = mad.attribute_modifier() as usize;
+        if start >= (switch.linear_fdb_cap as usize).div_ceil(BLOCK_LIDS) {
+            return Err(Status::INVALID_FIELD);
+        }
+        let (start, end) = (start * BLOCK_LIDS, (start + 1) * BLOCK_LIDS);
+        let table = &mut self.state.tables[node.index()];
+        if !set {
+            match table.get(start..end) {
+                Some(block) => mad.data_mut().copy_from_slice(block),
+                None => mad.data_mut().fill(NO_ROUTE),
+            }
+            return Ok(());
+        }
+        if table.len() < end {
+            // Managers write blocks one after another: take room for all that the top promises at once.
+            let promised = (switch.linear_fdb_top.0 as usize + 1).next_multiple_of(BLOCK_LIDS);
+            if table.capacity() < end {
+                table.reserve_exact(promised.max(end).max(table.len() + table.len() / 2) - table.len());
+            }
+            table.resize(end, NO_ROUTE);
+        }
+        table[start..end].copy_from_slice(mad.data());
+        Ok(())
+    }
+
+    pub(super) fn multicast_table(&mut self, node: NodeId, mad: &mut Mad, set: bool) -> Answer {
+        if !self.state.fabric.is_switch(node) {
+            return Err(Status::UNSUPPORTED_ATTRIBUTE);
+        }
+        let cap = u32::from(self.state.switches[node.index()].multicast_fdb_cap);
+        let (block, position) = (mad.attribute_modifier() & 0x1ff, mad.attribute_modifier() >> 28);
+        let ports = u32::from(self.state.fabric.port_count(node));
+        if block * 32 >= cap || position * 16 > ports {
+            return Err(Status::INVALID_FIELD);
+        }
+        self.block(node, mad, set, |_| {});
+        Ok(())
+    }
+
+    pub(super) fn p_key_table(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {
+        let node = self.state.fabric.node_of(port);
+        let modifier = mad.attribute_modifier();
+        let (named, block) = (modifier >> 16, modifier & 0xffff);
+        let named = self.port_of_modifier(port, named)?;
+        if block >= u32::from(PARTITION_CAP) / 32 {
+            return Err(Status::INVALID_FIELD);
+        }
+        // An adapter's port may be named as itself or as 0: one place for both.
+        mad.set_attribute_modifier(u32::from(self.state.fabric.port_number(named)) << 16 | block);
+        self.block(node, mad, set, |data| {
+            if block == 0 {
+                data[..2].copy_from_slice(&[0xff, 0xff]);
+            }
+        });
+        mad.set_attribute_modifier(modifier);
+        Ok(())
+    }
+
+    pub(super) fn sl_to_vl(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {
+        let node = self.state.fabric.node_of(port);
+        let modifier = mad.attribute_modifier();
+        let (input, output) = (modifier >> 8 & 0xff, modifier & 0xff);
+        if modifier >> 16 != 0 {
+            return Err(Status::INVALID_FIELD);
+        }
+        let output = self.port_of_modifier(port, output)?;
+        if self.state.fabric.is_switch(node) {
+            self.port_of_modifier(port, input)?;
+        }
+        let lanes = lanes(self.state.ports[output.index()].vl_cap);
+        self.block(node, mad, set, |data| {
+            ib::Attribute::emit(&SlToVlMapping::round_robin(lanes), &mut data[..8]);
+        });
+        Ok(())
+    }
+
+    pub(super) fn vl_arbitration(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {
+        let node = self.state.fabric.node_of(port);
+        let modifier = mad.attribute_modifier();
+        if !(1..=4).contains(&(modifier >> 16)) {
+            return Err(Status::INVALID_FIELD);
+        }
+        self.port_of_modifier(port, modifier & 0xffff)?;
+        self.block(node, mad, set, |_| {});
+        Ok(())
+    }
+}
+
+/// How many lanes a VLCap code means.
+fn lanes(code: u8) -> u8 {
+    match code {
+        2 => 2,
+        3 => 4,
+        4 => 8,
+        5 => 15,
+        _ => 1,
+    }
+}

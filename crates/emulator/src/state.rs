@@ -1,0 +1,208 @@
+//! What the devices hold, in arrays by node and by port slot. What few devices ever hold lies in maps.
+
+use std::time::Duration;
+
+use fabric::{Fabric, NodeId, NodeKind, PortId};
+use ib::wide::Addressing;
+use ib::{
+    Lid, LinkRate, LinkSpeed, LinkWidth, Mtu, NodeType, PhysicalState, PortCountersExtended, PortInfo,
+    PortState, SwitchInfo, Time, capability,
+};
+use rustc_hash::FxHashMap;
+
+use crate::Config;
+use crate::fault::Behaviour;
+
+/// LIDs that a standard switch's table holds.
+const STANDARD_TABLE: u32 = 0xc000;
+/// LIDs that a switch's table holds under wide addressing.
+const WIDE_TABLE: u32 = 0x1e000;
+/// Every device here has eight data lanes: code 4.
+const VL_CAP: u8 = 4;
+/// Partition keys a port.
+pub(crate) const PARTITION_CAP: u16 = 128;
+/// Multicast LIDs a switch.
+const MULTICAST_CAP: u16 = 4096;
+
+/// What every device holds.
+pub(crate) struct State {
+    /// The cabling as it stands: pulled cables are not in it.
+    pub fabric: Fabric,
+    /// The other end of each port's cable as it was at the beginning, and what it ran at.
+    pub cable: Vec<Option<(PortId, Option<LinkRate>)>>,
+    pub ports: Vec<PortInfo>,
+    pub switches: Vec<SwitchInfo>,
+    /// The linear forwarding table of each node, as far as it was written.
+    pub tables: Vec<Vec<u8>>,
+    pub off: Vec<bool>,
+    pub behaviour: Vec<Behaviour>,
+    /// When the agent of each node is free again.
+    pub busy_until: Vec<Time>,
+    /// When the last packets of each port left its buffers: as many as there are buffers, in turn.
+    pub leaves_buffer: Vec<Time>,
+    pub next_buffer: Vec<u8>,
+    pub buffers: u8,
+    /// When the protection of a port's M_Key ends.
+    pub lease_ends: FxHashMap<PortId, Time>,
+    pub counters: FxHashMap<PortId, Box<PortCountersExtended>>,
+    /// Blocks of attributes that were written: node, attribute number, attribute modifier.
+    pub blocks: FxHashMap<(NodeId, u16, u32), [u8; 64]>,
+    table_cap: u32,
+}
+
+impl State {
+    pub fn new(fabric: &Fabric, config: &Config) -> Self {
+        let slots = fabric.port_slot_count();
+        let nodes = fabric.node_count();
+        let buffers = config.vl15_buffers.max(1);
+        let table_cap = match config.addressing {
+            Addressing::Standard => STANDARD_TABLE,
+            Addressing::Wide => WIDE_TABLE,
+        };
+        let mut cable = vec![None; slots];
+        for (a, b) in fabric.links() {
+            cable[a.index()] = Some((b, fabric.rate(a)));
+            cable[b.index()] = Some((a, fabric.rate(a)));
+        }
+        let mut state = Self {
+            fabric: fabric.clone(),
+            cable,
+            ports: vec![PortInfo::default(); slots],
+            switches: vec![SwitchInfo::default(); nodes],
+            tables: vec![Vec::new(); nodes],
+            off: vec![false; nodes],
+            behaviour: vec![Behaviour::Sound; nodes],
+            busy_until: vec![Time::ZERO; nodes],
+            leaves_buffer: vec![Time::ZERO; slots * usize::from(buffers)],
+            next_buffer: vec![0; slots],
+            buffers,
+            lease_ends: FxHashMap::default(),
+            counters: FxHashMap::default(),
+            blocks: FxHashMap::default(),
+            table_cap,
+        };
+        for node in fabric.nodes() {
+            state.forget(node);
+        }
+        state
+    }
+
+    /// Puts a node into the state that it has after a reset: links that are cabled are up, nothing is configured.
+    pub fn forget(&mut self, node: NodeId) {
+        let switch = self.fabric.is_switch(node);
+        if switch {
+            self.tables[node.index()] = Vec::new();
+            self.switches[node.index()] = SwitchInfo {
+                linear_fdb_cap: self.table_cap,
+                multicast_fdb_cap: MULTICAST_CAP,
+                partition_enforcement_cap: PARTITION_CAP,
+                inbound_enforcement_cap: true,
+                outbound_enforcement_cap: true,
+                filter_raw_inbound_cap: true,
+                filter_raw_outbound_cap: true,
+                ..SwitchInfo::default()
+            };
+        }
+        self.blocks.retain(|&(owner, _, _), _| owner != node);
+        let first = self.fabric.port(node, 0).expect("slot 0 is there");
+        let slots = 0..=self.fabric.port_count(node);
+        for number in slots {
+            let port = PortId(first.0 + u32::from(number));
+            self.ports[port.index()] = self.fresh_port(port, switch, number);
+        }
+    }
+
+    fn fresh_port(&self, port: PortId, switch: bool, number: u8) -> PortInfo {
+        let mut info = PortInfo {
+            gid_prefix: 0xfe80_0000_0000_0000,
+            link_down_default_state: PhysicalState::POLLING,
+            neighbor_mtu: Mtu::M4096,
+            mtu_cap: Mtu::M4096,
+            vl_cap: VL_CAP,
+            operational_vls: VL_CAP,
+            vl_arbitration_high_cap: 8,
+            vl_arbitration_low_cap: 8,
+            response_time_value: 16,
+            subnet_timeout: 18,
+            guid_cap: if switch && number > 0 { 0 } else { 8 },
+            ..PortInfo::default()
+        };
+        if !switch || number == 0 {
+            info.capability_mask = capability::HAS_TRAP
+                | capability::HAS_SL_MAPPING
+                | capability::HAS_CAPABILITY_MASK2
+                | capability::HAS_CAPABILITY_MASK_NOTICE
+                | capability::HAS_CLIENT_REREGISTRATION;
+        }
+        // The mask's other bits belong to the end port, this one says how to read a port's own speed fields.
+        info.capability_mask |= capability::HAS_EXTENDED_SPEEDS;
+        let rate = self.cable[port.index()]
+            .and_then(|(_, rate)| rate)
+            .unwrap_or(LinkRate { width: LinkWidth::X4, speed: LinkSpeed::Sdr });
+        support(&mut info, rate);
+        let management = switch && number == 0;
+        if management || self.fabric.peer(port).is_some() {
+            info.set_link_rate(rate);
+            info.port_state = if management { PortState::ACTIVE } else { PortState::INITIALIZE };
+            info.physical_state = PhysicalState::LINK_UP;
+        } else {
+            info.link_width_active = LinkWidth::X4.code();
+            info.link_speed_active = 1;
+            info.port_state = PortState::DOWN;
+            info.physical_state = PhysicalState::POLLING;
+        }
+        info
+    }
+
+    /// The slot of the port that holds a node's LID when asked through `port`.
+    pub fn end_port(&self, port: PortId) -> PortId {
+        let node = self.fabric.node_of(port);
+        if self.fabric.is_switch(node) { self.fabric.port(node, 0).expect("slot 0 is there") } else { port }
+    }
+
+    /// Whether a LID is one of a port's own.
+    pub fn owns(&self, port: PortId, lid: Lid) -> bool {
+        let info = &self.ports[port.index()];
+        info.lid != Lid::NONE && lid.0 >= info.lid.0 && lid.0 < info.lid.0 + (1 << info.lmc)
+    }
+
+    pub fn node_type(&self, node: NodeId) -> NodeType {
+        match self.fabric.kind(node) {
+            NodeKind::Switch => NodeType::SWITCH,
+            NodeKind::Router => NodeType::ROUTER,
+            NodeKind::ChannelAdapter | NodeKind::AggregationNode => NodeType::CHANNEL_ADAPTER,
+        }
+    }
+
+    /// Takes one of a port's buffers until the agent has served the packet; `None` where all are taken.
+    pub fn take_buffer(&mut self, port: PortId, now: Time, service: Duration) -> Option<Time> {
+        let node = self.fabric.node_of(port).index();
+        let buffers = usize::from(self.buffers);
+        let at = port.index() * buffers + usize::from(self.next_buffer[port.index()]);
+        if self.leaves_buffer[at] > now {
+            return None;
+        }
+        let done = self.busy_until[node].max(now) + service;
+        self.busy_until[node] = done;
+        self.leaves_buffer[at] = done;
+        self.next_buffer[port.index()] = ((usize::from(self.next_buffer[port.index()]) + 1) % buffers) as u8;
+        Some(done)
+    }
+}
+
+/// Sets what a port can run: every width and speed up to that of its cable.
+fn support(info: &mut PortInfo, rate: LinkRate) {
+    let widths = LinkWidth::ALL.into_iter().filter(|&w| w <= rate.width).fold(0, |all, w| all | w.code());
+    info.link_width_supported = widths;
+    info.link_width_enabled = widths;
+    let up_to = |speeds: &[(LinkSpeed, u8)]| {
+        speeds.iter().filter(|(speed, _)| *speed <= rate.speed).fold(0, |all, (_, bit)| all | bit)
+    };
+    let basic = up_to(&[(LinkSpeed::Sdr, 1), (LinkSpeed::Ddr, 2), (LinkSpeed::Qdr, 4)]);
+    let extended =
+        up_to(&[(LinkSpeed::Fdr, 1), (LinkSpeed::Edr, 2), (LinkSpeed::Hdr, 4), (LinkSpeed::Ndr, 8)]);
+    let extended2 = up_to(&[(LinkSpeed::Xdr, 1)]);
+    (info.link_speed_supported, info.link_speed_enabled) = (basic, basic);
+    (info.link_speed_ext_supported, info.link_speed_ext_enabled) = (extended, extended);
+    (info.link_speed_ext_supported2, info.link_speed_ext_enabled2) = (extended2, extended2);
+}
