@@ -1,13 +1,243 @@
-//! Evens out the load on links where a tree is not regular.
+//! Evens out the load on links where a tree is not regular: takes the destinations up again, one after another, and
+//! gives each the way on which least is waiting, until that helps no more.
+//!
+//! Load is what [`crate::quality`] counts: ordered pairs of hosts on each direction of a link.
 
 use fabric::Fabric;
 
-use crate::paths::Paths;
+use crate::paths::{NO_PATH, Paths};
+use crate::ranks;
 use crate::spread::spread;
 use crate::switches::Switches;
 use crate::tables::Tables;
 
-/// Tables over `paths` whose links carry about as many paths as each other.
+/// Links looked at before it ends: bounds the time to about a second on any fabric.
+const WORK: u64 = 150_000_000;
+/// Rounds in a row that may bring nothing before it ends.
+const PATIENCE: u64 = 3;
+/// Most rounds over all destinations.
+const ROUNDS: u64 = 12;
+
+/// Tables over `paths` whose links carry about as many paths as each other. Regular trees and those too large for the
+/// bound on work keep the even spread of [`spread`].
 pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> Tables {
-    spread(fabric, switches, paths, rank)
+    let mut tables = spread(fabric, switches, paths, rank);
+    let links: u64 = (0..switches.len()).map(|switch| switches.links(switch).len() as u64).sum();
+    let rounds = (WORK / (links * switches.destination_count() as u64).max(1)).min(ROUNDS);
+    let several_lids =
+        (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
+    if rounds > 0 && !several_lids && !ranks::is_regular(switches, rank) {
+        Balance::new(switches, paths, &tables).improve(rounds, &mut tables);
+    }
+    tables
+}
+
+/// No link is chosen.
+const NONE: u32 = u32::MAX;
+
+/// A host's LID with the link that each switch sends it by.
+struct Balance<'a> {
+    switches: &'a Switches,
+    paths: &'a Paths,
+    /// First link of each switch: a link's number is this and its place on the switch.
+    first_link: Vec<u32>,
+    /// The switch that each link leads to.
+    peer_of: Vec<u32>,
+    /// (switch, LID) of every host.
+    hosts: Vec<(u32, u32)>,
+    /// The links chosen, a row of switches for each host.
+    chosen: Vec<u32>,
+    load: Vec<u64>,
+    weight: Vec<u64>,
+}
+
+/// The switches that have a path to one target, the nearest first, with the links that each may take.
+#[derive(Default)]
+struct Ways {
+    order: Vec<u32>,
+    first: Vec<u32>,
+    /// (link, switch it leads to)
+    links: Vec<(u32, u32)>,
+}
+
+impl<'a> Balance<'a> {
+    fn new(switches: &'a Switches, paths: &'a Paths, tables: &Tables) -> Self {
+        let count = switches.len();
+        let mut first_link = vec![0];
+        for switch in 0..count {
+            first_link.push(first_link[switch] + switches.links(switch).len() as u32);
+        }
+        let hosts: Vec<(u32, u32)> = (0..count)
+            .flat_map(|switch| {
+                let hosts = switches.destinations(switch).iter().filter(|to| to.host);
+                hosts.map(move |host| (switch as u32, host.lids.start))
+            })
+            .collect();
+        let mut chosen = vec![NONE; hosts.len() * count];
+        for switch in 0..count {
+            let mut link_of = [NONE; 256];
+            for (place, link) in switches.links(switch).iter().enumerate() {
+                link_of[usize::from(link.port)] = first_link[switch] + place as u32;
+            }
+            let row = tables.row_at(switch);
+            for (host, &(at, lid)) in hosts.iter().enumerate() {
+                let local = at as usize == switch;
+                chosen[host * count + switch] =
+                    if local { NONE } else { link_of[usize::from(row[lid as usize])] };
+            }
+        }
+        let links = first_link[count] as usize;
+        Self {
+            switches,
+            paths,
+            first_link,
+            peer_of: (0..count).flat_map(|s| switches.links(s)).map(|link| link.peer).collect(),
+            hosts,
+            chosen,
+            load: vec![0; links],
+            weight: vec![0; count],
+        }
+    }
+
+    fn improve(&mut self, rounds: u64, tables: &mut Tables) {
+        let mut ways = Ways::default();
+        self.each_target(&mut ways, |this, ways, host| this.add(ways, host));
+        let mut best = (self.quality(), self.chosen.clone());
+        let mut better_at = 0;
+        for round in 0..rounds {
+            self.each_target(&mut ways, |this, ways, host| {
+                this.take_away(ways, host);
+                this.choose(ways, host, round);
+            });
+            let quality = self.quality();
+            if quality < best.0 {
+                best = (quality, self.chosen.clone());
+                better_at = round;
+            } else if round - better_at >= PATIENCE {
+                break;
+            }
+        }
+        self.chosen = best.1;
+        self.write(tables);
+    }
+
+    /// Calls `visit` for each host, with the ways to its switch.
+    fn each_target(&mut self, ways: &mut Ways, mut visit: impl FnMut(&mut Self, &Ways, usize)) {
+        let mut target = NONE;
+        for host in 0..self.hosts.len() {
+            if self.hosts[host].0 != target {
+                target = self.hosts[host].0;
+                self.find_ways(target as usize, ways);
+            }
+            visit(self, ways, host);
+        }
+    }
+
+    fn find_ways(&self, target: usize, ways: &mut Ways) {
+        let cost = |switch: usize| self.paths.row(switch)[target];
+        let hops = |switch: u32| self.paths.hops(cost(switch as usize));
+        ways.order.clear();
+        ways.order.extend(
+            (0..self.switches.len() as u32).filter(|&s| s as usize != target && cost(s as usize) != NO_PATH),
+        );
+        ways.order.sort_by_key(|&switch| hops(switch));
+        ways.links.clear();
+        ways.first.clear();
+        ways.first.push(0);
+        for &switch in &ways.order {
+            let switch = switch as usize;
+            let own = cost(switch);
+            for (place, link) in self.switches.links(switch).iter().enumerate() {
+                if self.paths.allows(switch, own, link.peer as usize, cost(link.peer as usize)) {
+                    ways.links.push((self.first_link[switch] + place as u32, link.peer));
+                }
+            }
+            ways.first.push(ways.links.len() as u32);
+        }
+    }
+
+    /// Adds a host's paths to the loads.
+    fn add(&mut self, ways: &Ways, host: usize) {
+        self.each_link(ways, host, |load, weight| *load += weight);
+    }
+
+    /// Takes a host's paths out of the loads.
+    fn take_away(&mut self, ways: &Ways, host: usize) {
+        self.each_link(ways, host, |load, weight| *load -= weight);
+    }
+
+    /// Visits the load of each link that paths to a host use, with how many do.
+    fn each_link(&mut self, ways: &Ways, host: usize, visit: impl Fn(&mut u64, u64)) {
+        let chosen = &self.chosen[host * self.switches.len()..(host + 1) * self.switches.len()];
+        for &switch in &ways.order {
+            self.weight[switch as usize] = u64::from(self.switches.hosts(switch as usize));
+        }
+        for &switch in ways.order.iter().rev() {
+            let link = chosen[switch as usize];
+            if link == NONE {
+                continue;
+            }
+            let weight = self.weight[switch as usize];
+            visit(&mut self.load[link as usize], weight);
+            self.weight[self.peer_of[link as usize] as usize] += weight;
+        }
+    }
+
+    /// Chooses every switch's link to a host anew, the nearest switches first: the one on whose way least is waiting.
+    /// The paths of the switch's own hosts count at once, so that not all run to the same idle link.
+    fn choose(&mut self, ways: &Ways, host: usize, round: u64) {
+        let count = self.switches.len();
+        let chosen = &mut self.chosen[host * count..(host + 1) * count];
+        for (place, &switch) in ways.order.iter().enumerate() {
+            let links = &ways.links[ways.first[place] as usize..ways.first[place + 1] as usize];
+            let own = u64::from(self.switches.hosts(switch as usize));
+            let before = chosen[switch as usize];
+            let mut best = (f64::INFINITY, NONE);
+            for &(link, peer) in links {
+                let mut cost = penalty(self.load[link as usize] + own, round);
+                let mut at = peer as usize;
+                while chosen[at] != NONE && cost <= best.0 {
+                    cost += penalty(self.load[chosen[at] as usize] + own, round);
+                    at = self.peer_of[chosen[at] as usize] as usize;
+                }
+                // Of equals the one that serves already.
+                if cost < best.0 || (cost == best.0 && link == before) {
+                    best = (cost, link);
+                }
+            }
+            chosen[switch as usize] = best.1;
+            let mut at = switch as usize;
+            while own > 0 && chosen[at] != NONE {
+                self.load[chosen[at] as usize] += own;
+                at = self.peer_of[chosen[at] as usize] as usize;
+            }
+        }
+    }
+
+    /// The largest load, then the sum of squares: smaller is better.
+    fn quality(&self) -> (u64, u128) {
+        let squares = self.load.iter().map(|&load| u128::from(load) * u128::from(load)).sum();
+        (self.load.iter().copied().max().unwrap_or(0), squares)
+    }
+
+    fn write(&self, tables: &mut Tables) {
+        let count = self.switches.len();
+        for (host, &(_, lid)) in self.hosts.iter().enumerate() {
+            for switch in 0..count {
+                let link = self.chosen[host * count + switch];
+                if link != NONE {
+                    let place = (link - self.first_link[switch]) as usize;
+                    let port = self.switches.links(switch)[place].port;
+                    tables.set(self.switches.node(switch), lid, port);
+                }
+            }
+        }
+    }
+}
+
+/// What a path over a link with this load costs. It grows faster than the load, so that a long way round a crowd is
+/// better than the crowd; in the first rounds slower, to find a good order of things.
+fn penalty(load: u64, round: u64) -> f64 {
+    let load = load as f64;
+    if round < 3 { load } else { load * load * load * load }
 }

@@ -229,7 +229,7 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    fn clear(&mut self, targets: usize) {
+    pub(crate) fn clear(&mut self, targets: usize) {
         for (list, value) in [(&mut self.count, 0), (&mut self.first, 255), (&mut self.last, 0)] {
             list.clear();
             list.resize(targets, value);
@@ -237,7 +237,7 @@ impl Candidates {
     }
 
     #[inline]
-    fn add(&mut self, place: u8, own: &[u8], theirs: &[u8], allowed: impl Fn(u8, u8) -> bool) {
+    pub(crate) fn add(&mut self, place: u8, own: &[u8], theirs: &[u8], allowed: impl Fn(u8, u8) -> bool) {
         let lists = self.count.iter_mut().zip(&mut self.first).zip(&mut self.last);
         for (((count, first), last), (&own, &theirs)) in lists.zip(own.iter().zip(theirs)) {
             // All bits set where allowed: the loop stays free of branches, so it runs many targets at a time.

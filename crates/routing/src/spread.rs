@@ -5,12 +5,14 @@
 //! carries one destination alone and any shift of all hosts meets no contention. Where a link is missing, its
 //! destinations go round the others.
 
+use std::ops::Range;
+
 use fabric::Fabric;
 use rayon::prelude::*;
 
-use crate::paths::{Candidates, NO_PATH, Paths, distinct_peers, parts};
+use crate::paths::{Candidates, NO_PATH, Paths, distinct_peers};
 use crate::ranks;
-use crate::switches::{SwitchLink, Switches};
+use crate::switches::{Destination, SwitchLink, Switches};
 use crate::tables::{NO_ROUTE, Tables};
 
 /// Tables over `paths`, with switches' ranks deciding by digits. Pairs of switches without a path, of which no host's
@@ -22,7 +24,7 @@ pub fn spread(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32])
     Tables::filled(fabric, switches.top_lid(), |row, _, entries| {
         entries.fill(NO_ROUTE);
         let stride = strides[rank[row] as usize];
-        Row::new(switches, paths, rank, row, stride).fill(&numbering, &detours, entries);
+        Row::new(switches, paths, rank, &numbering, row, stride).fill(&detours, entries);
     })
 }
 
@@ -32,6 +34,10 @@ struct Numbering {
     order: Vec<u32>,
     /// The number of the first host on each switch: those on one switch are consecutive.
     first: Vec<u32>,
+    /// The hosts' LIDs on each switch where they are consecutive too, one a host; else empty.
+    run: Vec<Range<u32>>,
+    /// Links up of each switch.
+    width: Vec<u32>,
 }
 
 impl Numbering {
@@ -43,8 +49,28 @@ impl Numbering {
             first[switch as usize] = number;
             number += switches.destinations(switch as usize).iter().filter(|to| to.host).count() as u32;
         }
-        Self { order, first }
+        let above = |switch: usize, link: &&SwitchLink| rank[link.peer as usize] > rank[switch];
+        let all = 0..switches.len();
+        let width = all
+            .clone()
+            .map(|s| switches.links(s).iter().filter(|link| above(s, link)).count() as u32)
+            .collect();
+        Self { order, first, run: all.map(|switch| run(switches, switch)).collect(), width }
     }
+}
+
+fn run(switches: &Switches, switch: usize) -> Range<u32> {
+    let mut run = 0..0;
+    for host in switches.destinations(switch).iter().filter(|to| to.host) {
+        if run.is_empty() {
+            run = host.lids.start..host.lids.start;
+        }
+        if host.lids != (run.end..run.end + 1) {
+            return 0..0;
+        }
+        run.end += 1;
+    }
+    run
 }
 
 /// One switch's row in the making.
@@ -60,46 +86,64 @@ struct Row<'a> {
     /// What the links up would be were none missing: the place in `links`, or none.
     wanted: Vec<Option<u8>>,
     stride: u32,
+    numbering: &'a Numbering,
+    /// The ports of all links up, over and over.
+    up_ports: Vec<u8>,
 }
 
 impl<'a> Row<'a> {
-    fn new(switches: &'a Switches, paths: &'a Paths, rank: &[u32], switch: usize, stride: u32) -> Self {
+    fn new(
+        switches: &'a Switches,
+        paths: &'a Paths,
+        rank: &[u32],
+        numbering: &'a Numbering,
+        switch: usize,
+        stride: u32,
+    ) -> Self {
         let (mut up, mut links): (Vec<SwitchLink>, Vec<SwitchLink>) =
             switches.links(switch).iter().partition(|link| rank[link.peer as usize] > rank[switch]);
         links.sort_by_key(|link| (link.peer, link.port));
         let down = links.len();
         up.sort_by_key(|link| (link.peer, link.port));
         let up = rounds(&up);
-        let wanted = wanted_links(switches, rank, switch, &up, down);
+        let wanted = wanted_links(switches, rank, numbering, switch, &up, down);
         links.extend(up.iter().map(|&(_, link)| link));
-        Self { switches, paths, switch, links, down, wanted, stride }
+        // Long enough for a switch full of hosts from any place on.
+        let up_ports =
+            links[down..].iter().map(|link| link.port).cycle().take(up.len().min(1) * 512).collect();
+        Self { switches, paths, switch, links, down, wanted, stride, numbering, up_ports }
     }
 
-    fn fill(&self, numbering: &Numbering, detours: &Detours, entries: &mut [u8]) {
+    fn fill(&self, detours: &Detours, entries: &mut [u8]) {
         let peers: Vec<u32> = self.links.iter().map(|link| link.peer).collect();
         let mut candidates = Candidates::default();
         self.paths.candidates(self.switch, &peers, &mut candidates);
+        let mut around = Candidates::default();
+        detours.candidates(self.switch, &peers, &mut around);
         let up = self.links.len() - self.down;
         let whole = self.wanted.len() == up;
         let mut allowed = Vec::new();
-        for (turn, &target) in numbering.order.iter().enumerate() {
+        for (turn, &target) in self.numbering.order.iter().enumerate() {
             let target = target as usize;
             if target == self.switch {
                 self.fill_own(entries);
                 continue;
             }
-            let first = numbering.first[target];
             let (count, low) = (usize::from(candidates.count[target]), usize::from(candidates.first[target]));
             let in_a_row = count > 0 && usize::from(candidates.last[target]) - low + 1 == count;
             if count == 1 {
                 self.fill_one(target, self.links[low].port, entries);
             } else if in_a_row && (low < self.down || (whole && count == up)) {
-                self.fill_round(target, first, turn, &self.links[low..low + count], entries);
+                self.fill_round(target, turn, low..low + count, entries);
             } else if count > 0 {
                 self.gather_allowed(target, &mut allowed);
-                self.fill_some(target, first, turn, &allowed, entries);
-            } else if let Some(port) = detours.next(self.switches, self.paths, self.switch, target, turn) {
-                self.fill_one(target, port, entries);
+                self.fill_some(target, turn, &allowed, entries);
+            } else if around.count.get(target).is_some_and(|&count| count > 0) {
+                // Any of them will do: taking turns among those in a row is enough to spread management.
+                let (first, last) = (usize::from(around.first[target]), usize::from(around.last[target]));
+                let in_a_row = last - first + 1 == usize::from(around.count[target]);
+                let place = if in_a_row { first + turn % (last - first + 1) } else { first };
+                self.fill_one(target, self.links[place].port, entries);
             }
         }
     }
@@ -111,18 +155,35 @@ impl<'a> Row<'a> {
     }
 
     fn fill_one(&self, target: usize, port: u8, entries: &mut [u8]) {
-        for destination in self.switches.destinations(target) {
+        let run = &self.numbering.run[target];
+        entries[run.start as usize..run.end as usize].fill(port);
+        for destination in self.apart(target) {
             entries[destination.lids.start as usize..destination.lids.end as usize].fill(port);
         }
     }
 
-    /// All of `links` in turn, by this rank's digit of the number.
-    fn fill_round(&self, target: usize, first: u32, turn: usize, links: &[SwitchLink], entries: &mut [u8]) {
-        let mut digit = Digit::new(first, self.stride, links.len());
+    /// The destinations on a switch that are in no run of LIDs.
+    fn apart(&self, target: usize) -> impl Iterator<Item = &'a Destination> + use<'a> {
+        let all = self.numbering.run[target].is_empty();
+        self.switches.destinations(target).iter().filter(move |destination| all || !destination.host)
+    }
+
+    /// The links of `range` in turn, by this rank's digit of the number.
+    fn fill_round(&self, target: usize, turn: usize, range: Range<usize>, entries: &mut [u8]) {
+        let mut digit = Digit::new(self.numbering.first[target], self.stride, range.len());
+        let links = &self.links[range.clone()];
+        let run = &self.numbering.run[target];
+        let run = &mut entries[run.start as usize..run.end as usize];
+        let all_up = range.start == self.down && range.end == self.links.len();
+        let ports = &self.up_ports[if all_up { digit.place } else { 0 }..];
+        if all_up && self.stride == 1 && run.len() <= ports.len() {
+            run.copy_from_slice(&ports[..run.len()]);
+        } else {
+            digit.fill(run, links);
+        }
         let mut other = turn;
-        for destination in self.switches.destinations(target) {
-            let place = if destination.host { digit.take() } else { next_other(&mut other, links.len()) };
-            let mut place = place;
+        for destination in self.apart(target) {
+            let mut place = if destination.host { digit.take() } else { next_other(&mut other, links.len()) };
             for lid in destination.lids.clone() {
                 entries[lid as usize] = links[place].port;
                 place = if place + 1 == links.len() { 0 } else { place + 1 };
@@ -140,8 +201,8 @@ impl<'a> Row<'a> {
     }
 
     /// The link that would serve were none missing, where it is allowed; else the allowed ones in turn.
-    fn fill_some(&self, target: usize, first: u32, turn: usize, allowed: &[u8], entries: &mut [u8]) {
-        let mut number = first;
+    fn fill_some(&self, target: usize, turn: usize, allowed: &[u8], entries: &mut [u8]) {
+        let mut number = self.numbering.first[target];
         let mut other = turn;
         for destination in self.switches.destinations(target) {
             let place = if destination.host {
@@ -187,6 +248,7 @@ fn rounds(up: &[SwitchLink]) -> Vec<(u32, SwitchLink)> {
 fn wanted_links(
     switches: &Switches,
     rank: &[u32],
+    numbering: &Numbering,
     switch: usize,
     up: &[(u32, SwitchLink)],
     down: usize,
@@ -197,12 +259,9 @@ fn wanted_links(
         .filter(|&peer| rank[peer] > rank[switch])
         .flat_map(|parent| distinct_peers(switches, parent))
         .filter(|&peer| rank[peer] == rank[switch]);
-    let width = |switch: usize| {
-        switches.links(switch).iter().filter(|link| rank[link.peer as usize] > rank[switch]).count()
-    };
     let mut last = usize::MAX;
     for other in beside {
-        if other == switch || other == last || width(other) <= up.len() {
+        if other == switch || other == last || numbering.width[other] as usize <= up.len() {
             continue;
         }
         last = other;
@@ -244,6 +303,21 @@ impl Digit {
         Self { rest: number % stride, stride, place: (number / stride) as usize % base, base }
     }
 
+    /// The ports of `links` for as many numbers as there are entries.
+    fn fill(&mut self, mut entries: &mut [u8], links: &[SwitchLink]) {
+        while !entries.is_empty() {
+            let same = entries.len().min((self.stride - self.rest) as usize);
+            let (now, later) = entries.split_at_mut(same);
+            now.fill(links[self.place].port);
+            entries = later;
+            self.rest += same as u32;
+            if self.rest == self.stride {
+                self.rest = 0;
+                self.place = if self.place + 1 == self.base { 0 } else { self.place + 1 };
+            }
+        }
+    }
+
     #[inline]
     fn take(&mut self) -> usize {
         let place = self.place;
@@ -256,83 +330,73 @@ impl Digit {
     }
 }
 
-/// Ways on for pairs of switches without an allowed path.
+/// Ways on for pairs of switches without an allowed path: over neighbours that have one, or are nearer to one that has.
 struct Detours {
-    /// (switch, target, port) for switches none of whose neighbours has a path either, sorted.
-    far: Vec<(u32, u32, u8)>,
+    switches: usize,
+    /// Hops from each switch (rows) for each target to the nearest switch with a path; empty where all have paths.
+    hops: Vec<u8>,
 }
 
 impl Detours {
+    /// No detour is known.
+    const NONE: u8 = 255;
+
     fn find(switches: &Switches, paths: &Paths) -> Self {
-        if !paths.is_up_down() {
-            return Self { far: Vec::new() };
-        }
-        let part = parts(switches);
         let count = switches.len();
-        let mut targets: Vec<u32> = (0..count)
-            .into_par_iter()
-            .flat_map_iter(|switch| {
-                let mut best = paths.row(switch).to_vec();
-                for peer in distinct_peers(switches, switch) {
-                    best.iter_mut().zip(paths.row(peer)).for_each(|(best, &cost)| *best = (*best).min(cost));
-                }
-                let part = &part;
-                let stuck =
-                    move |&(target, cost): &(usize, u8)| cost == NO_PATH && part[target] == part[switch];
-                best.into_iter().enumerate().filter(stuck).map(|(target, _)| target as u32)
-            })
-            .collect();
-        targets.par_sort_unstable();
-        targets.dedup();
-        let mut far: Vec<(u32, u32, u8)> =
-            targets.par_iter().flat_map_iter(|&target| detours_to(switches, paths, target)).collect();
-        far.par_sort_unstable();
-        Self { far }
-    }
-
-    /// The port towards a neighbour that has a path, or is nearer to one that has.
-    fn next(
-        &self,
-        switches: &Switches,
-        paths: &Paths,
-        switch: usize,
-        target: usize,
-        turn: usize,
-    ) -> Option<u8> {
-        if !paths.is_up_down() {
-            return None;
+        let stuck: Vec<usize> =
+            (0..count).into_par_iter().filter(|&switch| paths.row(switch).contains(&NO_PATH)).collect();
+        if stuck.is_empty() || !paths.is_up_down() {
+            return Self { switches: count, hops: Vec::new() };
         }
-        let links = switches.links(switch);
-        let hops = |link: &SwitchLink| paths.hops(paths.row(link.peer as usize)[target]);
-        let Some(best) = links.iter().filter_map(hops).min() else {
-            let key = (switch as u32, target as u32);
-            let place = self.far.binary_search_by_key(&key, |&(switch, target, _)| (switch, target));
-            return place.ok().map(|place| self.far[place].2);
-        };
-        let count = links.iter().filter(|link| hops(link) == Some(best)).count();
-        links.iter().filter(|link| hops(link) == Some(best)).nth(turn % count).map(|link| link.port)
-    }
-}
-
-/// Next ports for switches two or more hops from any that has a path to `target`.
-fn detours_to(switches: &Switches, paths: &Paths, target: u32) -> Vec<(u32, u32, u8)> {
-    let column = |switch: usize| paths.row(switch)[target as usize];
-    let mut met: Vec<u32> =
-        (0..switches.len() as u32).filter(|&switch| column(switch as usize) != NO_PATH).collect();
-    let mut seen = vec![false; switches.len()];
-    met.iter().for_each(|&switch| seen[switch as usize] = true);
-    let direct = met.len();
-    let (mut place, mut far) = (0, Vec::new());
-    while let Some(&switch) = met.get(place) {
-        for link in switches.links(switch as usize) {
-            if !std::mem::replace(&mut seen[link.peer as usize], true) {
-                met.push(link.peer);
-                if place >= direct {
-                    far.push((link.peer, target, link.peer_port));
-                }
+        let mut detours = Self { switches: count, hops: vec![0; count * count] };
+        for &switch in &stuck {
+            let own = &mut detours.hops[switch * count..(switch + 1) * count];
+            own.iter_mut().zip(paths.row(switch)).for_each(|(own, &cost)| {
+                *own = if cost == NO_PATH { Self::NONE } else { 0 };
+            });
+        }
+        let mut waiting = stuck;
+        loop {
+            waiting.retain(|&switch| detours.row(switch).contains(&Self::NONE));
+            let nearer: Vec<(usize, Vec<u8>)> = waiting
+                .par_iter()
+                .filter_map(|&switch| Some((switch, detours.nearer(switches, switch)?)))
+                .collect();
+            if nearer.is_empty() {
+                return detours;
+            }
+            for (switch, row) in nearer {
+                detours.hops[switch * count..(switch + 1) * count].copy_from_slice(&row);
             }
         }
-        place += 1;
     }
-    far
+
+    /// The row of a switch after one more look at its neighbours' rows; `None` where it says nothing new.
+    fn nearer(&self, switches: &Switches, switch: usize) -> Option<Vec<u8>> {
+        let mut row = self.row(switch).to_vec();
+        for peer in distinct_peers(switches, switch) {
+            row.iter_mut()
+                .zip(self.row(peer))
+                .for_each(|(own, &hops)| *own = (*own).min(hops.saturating_add(1)));
+        }
+        (row != self.row(switch)).then_some(row)
+    }
+
+    fn row(&self, switch: usize) -> &[u8] {
+        &self.hops[switch * self.switches..(switch + 1) * self.switches]
+    }
+
+    /// For every target without a path: which links lead on.
+    fn candidates(&self, switch: usize, peers: &[u32], found: &mut Candidates) {
+        if self.hops.is_empty() || self.row(switch).iter().all(|&hops| hops == 0) {
+            return;
+        }
+        let own = self.row(switch);
+        found.clear(own.len());
+        for (place, &peer) in peers.iter().enumerate() {
+            found.add(place as u8, own, self.row(peer as usize), |own, theirs| {
+                (theirs.wrapping_add(1) == own) & (own != 0) & (own != Self::NONE)
+            });
+        }
+    }
 }
