@@ -1,0 +1,51 @@
+//! What every door to a fabric can do.
+
+use ib::{Packet, Time};
+
+use crate::WireError;
+
+/// A door to a fabric, opened at one port.
+///
+/// A request's transaction number has 32 bits: the upper half belongs to the door, as it belongs to the kernel on a
+/// umad device. A door fills it or leaves it alone, and gives answers back with the number that the request had.
+pub trait Wire {
+    /// The time on this door's clock, real or virtual.
+    fn now(&mut self) -> Time;
+
+    /// Sends every packet, in order. Where the fabric takes no more for now, the door waits.
+    fn send(&mut self, packets: &[Packet]) -> Result<(), WireError>;
+
+    /// Waits until something comes in or the clock reaches `until` (`None`: as long as it takes), adds all that has
+    /// come to `packets`, and returns the time. It may return early with nothing, after a signal for example.
+    ///
+    /// Under a virtual clock and with nothing on its way, `None` returns at once.
+    fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError>;
+}
+
+impl<W: Wire + ?Sized> Wire for Box<W> {
+    fn now(&mut self) -> Time {
+        (**self).now()
+    }
+
+    fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
+        (**self).send(packets)
+    }
+
+    fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError> {
+        (**self).receive(packets, until)
+    }
+}
+
+impl<W: Wire + ?Sized> Wire for &mut W {
+    fn now(&mut self) -> Time {
+        (**self).now()
+    }
+
+    fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
+        (**self).send(packets)
+    }
+
+    fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError> {
+        (**self).receive(packets, until)
+    }
+}
