@@ -67,10 +67,11 @@ pub struct Fabric {
     system_guid: Vec<Guid>,
     vendor_id: Vec<u32>,
     device_id: Vec<u16>,
+    enhanced_port_zero: Vec<bool>,
     /// First port slot of each node, with one more entry than there are nodes.
     first_port: Vec<u32>,
-    /// End of each node's name in `names`.
-    name_end: Vec<u32>,
+    /// Where each node's name lies in `names`: start and end.
+    name_at: Vec<(u32, u32)>,
     names: String,
 
     port_node: Vec<NodeId>,
@@ -100,8 +101,9 @@ impl Fabric {
             system_guid: Vec::with_capacity(nodes),
             vendor_id: Vec::with_capacity(nodes),
             device_id: Vec::with_capacity(nodes),
+            enhanced_port_zero: Vec::with_capacity(nodes),
             first_port,
-            name_end: Vec::with_capacity(nodes),
+            name_at: Vec::with_capacity(nodes),
             names: String::with_capacity(nodes * 16),
             port_node: Vec::with_capacity(slots),
             peer: Vec::with_capacity(slots),
@@ -123,8 +125,10 @@ impl Fabric {
         self.system_guid.push(guid);
         self.vendor_id.push(0);
         self.device_id.push(0);
+        self.enhanced_port_zero.push(false);
+        let start = self.names.len() as u32;
         self.names.push_str(name);
-        self.name_end.push(self.names.len() as u32);
+        self.name_at.push((start, self.names.len() as u32));
         let slots = self.port_node.len() + usize::from(ports) + 1;
         self.port_node.resize(slots, node);
         self.peer.resize(slots, NONE);
@@ -284,8 +288,15 @@ impl Fabric {
 
     /// The node's description, as a person gave it.
     pub fn name(&self, node: NodeId) -> &str {
-        let start = if node.0 == 0 { 0 } else { self.name_end[node.index() - 1] };
-        &self.names[start as usize..self.name_end[node.index()] as usize]
+        let (start, end) = self.name_at[node.index()];
+        &self.names[start as usize..end as usize]
+    }
+
+    /// Gives a node another name.
+    pub fn set_name(&mut self, node: NodeId, name: &str) {
+        let start = self.names.len() as u32;
+        self.names.push_str(name);
+        self.name_at[node.index()] = (start, self.names.len() as u32);
     }
 
     /// IEEE vendor number, 0 where not known.
@@ -296,6 +307,11 @@ impl Fabric {
     /// The vendor's device number, 0 where not known.
     pub fn device_id(&self, node: NodeId) -> u16 {
         self.device_id[node.index()]
+    }
+
+    /// Whether a switch's port 0 is an enhanced one: a full end port, as on every managed switch.
+    pub fn has_enhanced_port_zero(&self, node: NodeId) -> bool {
+        self.enhanced_port_zero[node.index()]
     }
 
     /// How many external ports the node has.
@@ -328,6 +344,11 @@ impl Fabric {
     pub fn set_device(&mut self, node: NodeId, vendor_id: u32, device_id: u16) {
         self.vendor_id[node.index()] = vendor_id;
         self.device_id[node.index()] = device_id;
+    }
+
+    /// Says whether a switch's port 0 is an enhanced one.
+    pub fn set_enhanced_port_zero(&mut self, node: NodeId, enhanced: bool) {
+        self.enhanced_port_zero[node.index()] = enhanced;
     }
 
     // Ports.
