@@ -59,6 +59,7 @@ pub struct Umad {
     agents: [u32; CLASSES.len()],
     timeout_ms: u32,
     clock: Clock,
+    header_length: usize,
     buffer: Box<[u8; TOTAL_LENGTH]>,
     early: VecDeque<Packet>,
 }
@@ -102,6 +103,7 @@ impl Umad {
             agents,
             timeout_ms: u32::try_from(config.timeout.as_millis()).unwrap_or(u32::MAX),
             clock: Clock::start(),
+            header_length: system::header_length(),
             buffer: Box::new([0; TOTAL_LENGTH]),
             early: VecDeque::new(),
         })
@@ -123,7 +125,9 @@ impl Umad {
     /// Reads one packet if there is one.
     fn read(&mut self) -> Result<Option<Packet>, WireError> {
         match system::read(&self.umad, &mut self.buffer[..]) {
-            Ok(length) => Ok(header::parse(self.buffer.get(..length).unwrap_or_default())),
+            Ok(length) => {
+                Ok(header::parse(self.buffer.get(..length).unwrap_or_default(), self.header_length))
+            }
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) => Ok(None),
             // A MAD of several segments that does not fit: the kernel keeps it, and no one here asked for it.
             Err(error) if error.raw_os_error() == Some(libc::ENOSPC) => Ok(None),
@@ -134,8 +138,8 @@ impl Umad {
     fn write(&mut self, packet: &Packet) -> Result<bool, WireError> {
         let agent = self.agent(packet.mad.class());
         let timeout_ms = if packet.mad.method().is_request() { self.timeout_ms } else { 0 };
-        header::emit(packet, agent, timeout_ms, &mut self.buffer);
-        match system::write(&self.umad, &self.buffer[..]) {
+        let length = header::emit(packet, agent, timeout_ms, self.header_length, &mut self.buffer);
+        match system::write(&self.umad, &self.buffer[..length]) {
             Ok(()) => Ok(true),
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR | libc::ENOMEM)) => {
                 Ok(false)

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::io;
 
+use super::header::{HEADER_LENGTH, OLD_HEADER_LENGTH};
+
 /// An open file, closed by `libc::close`. Numbers of the preload library are no real descriptors, so `OwnedFd` will
 /// not do.
 #[derive(Debug)]
@@ -51,6 +53,20 @@ pub(super) fn write(descriptor: &Descriptor, buffer: &[u8]) -> io::Result<()> {
     // SAFETY: the buffer is as long as is said.
     let length = unsafe { libc::write(descriptor.0, buffer.as_ptr().cast(), buffer.len()) };
     if length < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// How long the header in front of a MAD is. The kernel takes the new layout once it is asked to. ibsim's preload
+/// library asks libibumad instead, which it brings along and which only its own callers switch to the new layout.
+pub(super) fn header_length() -> usize {
+    // SAFETY: a string with its zero; the default handle.
+    let symbol = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"umad_size".as_ptr()) };
+    if symbol.is_null() {
+        return HEADER_LENGTH;
+    }
+    // SAFETY: libibumad's `size_t umad_size(void)`, which reads one variable.
+    let length =
+        unsafe { std::mem::transmute::<*mut libc::c_void, extern "C" fn() -> libc::size_t>(symbol)() };
+    if length == OLD_HEADER_LENGTH { OLD_HEADER_LENGTH } else { HEADER_LENGTH }
 }
 
 /// An ioctl that carries nothing.
