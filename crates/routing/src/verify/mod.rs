@@ -83,8 +83,8 @@ pub struct CreditLoop {
     pub ports: Vec<String>,
 }
 
-/// Columns that are walked together: one cache line of each switch's row.
-const GROUP: usize = 64;
+/// Columns that are walked together: two cache lines of each switch's row.
+const GROUP: usize = 128;
 
 /// Judges `tables` on `fabric`. Any tables will do: of another fabric, of random bytes.
 ///

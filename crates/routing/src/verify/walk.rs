@@ -19,6 +19,8 @@ pub(super) struct Network {
     pub(super) first_slot: Vec<u32>,
     /// The slot at the other end of each slot's cable, [`DEAD`] where no switch is there.
     pub(super) peer_slot: Vec<u32>,
+    /// The same and the switch that has it, one past the last where none is there.
+    leads_to: Vec<[u32; 2]>,
     /// The switch of each slot.
     pub(super) switch_of_slot: Vec<u32>,
     fabric_port: Vec<PortId>,
@@ -48,10 +50,12 @@ impl Network {
             }
             first_slot.push(fabric_port.len() as u32);
         }
-        let peer_slot = fabric_port
+        let peer_slot: Vec<u32> = fabric_port
             .iter()
             .map(|&port| fabric.peer(port).map_or(DEAD, |peer| slot_of[peer.index()]))
             .collect();
+        let switch_at = |slot: u32| switch_of_slot.get(slot as usize).copied().unwrap_or(nodes.len() as u32);
+        let leads_to = peer_slot.iter().map(|&slot| [slot, switch_at(slot)]).collect();
         let rows = nodes.iter().map(|&node| tables.row_index(node)).collect();
         let mut network = Self {
             sources: vec![0; nodes.len()],
@@ -62,6 +66,7 @@ impl Network {
             index_of,
             first_slot,
             peer_slot,
+            leads_to,
             switch_of_slot,
             fabric_port,
             rows,
@@ -95,19 +100,6 @@ impl Network {
 
     pub(super) fn fabric_port(&self, slot: u32) -> PortId {
         self.fabric_port[slot as usize]
-    }
-
-    /// The slot of a switch's port, if the switch has it.
-    #[inline]
-    pub(super) fn slot(&self, switch: usize, port: u8) -> Option<u32> {
-        let slot = self.first_slot[switch] + u32::from(port);
-        (slot < self.first_slot[switch + 1]).then_some(slot)
-    }
-
-    /// The slot at which a packet arrives that leaves a switch by `port`, [`DEAD`] where no switch is there.
-    #[inline]
-    fn next_slot(&self, switch: usize, port: u8) -> u32 {
-        self.slot(switch, port).map_or(DEAD, |slot| self.peer_slot[slot as usize])
     }
 }
 
@@ -166,11 +158,24 @@ const ON_PATH: u32 = u32::MAX - 2;
 pub(super) struct Walker<'a> {
     network: &'a Network,
     dependencies: &'a Dependencies,
-    /// The group's columns, one after another: a byte a switch.
+    /// The group's LIDs, and their columns one after another: a byte a switch.
+    lids: Vec<u32>,
     columns: Vec<u8>,
-    /// Switches passed after each one until delivery, or one of the marks above.
+    /// For the column at hand: the slot that packets from each switch arrive at next and the switch that has it;
+    /// [`DEAD`] and one past the last switch where they are dropped or delivered.
+    next_slot: Vec<u32>,
+    next: Vec<u32>,
+    /// Switches passed after each one until delivery, or one of the marks above. One more entry than switches: lost.
     distance: Vec<u32>,
-    /// Whether the target is lost to some of its LIDs from each switch: the first such LID, or 0.
+    /// The switches in an order in which an earlier column's paths led from later ones to earlier ones. Paths to the
+    /// hosts of one switch are alike, so mostly it serves the next column too, and each takes one straight pass.
+    order: Vec<u32>,
+    /// Whether `order` serves the column at hand.
+    in_order: bool,
+    any_lost: bool,
+    /// Switches with hosts.
+    holders: Vec<u32>,
+    /// The first LID of the target that is lost from each switch, or 0.
     lost_lid: Vec<u32>,
     carries: Vec<bool>,
     path: Vec<u32>,
@@ -182,8 +187,15 @@ impl<'a> Walker<'a> {
         Self {
             network,
             dependencies,
+            lids: Vec::new(),
             columns: Vec::new(),
-            distance: vec![UNKNOWN; switches],
+            next_slot: vec![DEAD; switches],
+            next: vec![switches as u32; switches],
+            distance: vec![UNKNOWN; switches + 1],
+            order: (0..switches as u32).collect(),
+            in_order: false,
+            any_lost: false,
+            holders: (0..switches as u32).filter(|&switch| network.hosts[switch as usize] > 0).collect(),
             lost_lid: vec![0; switches],
             carries: vec![false; switches],
             path: Vec::new(),
@@ -193,77 +205,125 @@ impl<'a> Walker<'a> {
     pub(super) fn walk(&mut self, tables: &Tables, group: &[Target], findings: &mut Findings) {
         self.gather(tables, group);
         let switches = self.network.nodes.len();
-        let mut columns = std::mem::take(&mut self.columns);
+        let columns = std::mem::take(&mut self.columns);
         let mut rest = &columns[..];
         for target in group {
-            self.lost_lid.fill(0);
+            let mut any_lost = false;
             for lid in target.lids.clone() {
                 let (column, after) = rest.split_at(switches);
                 rest = after;
-                self.measure(column, target, lid, findings);
+                self.look_up(column, target);
+                self.measure(target, lid, findings);
+                self.tally(target, findings);
+                if self.any_lost {
+                    self.note_lost(lid, !any_lost);
+                    any_lost = true;
+                }
                 if target.host {
                     self.depend(column, target);
                 }
             }
-            self.count(target, findings);
+            if any_lost {
+                self.count_lost(target, findings);
+            }
+            self.count_loose(target, findings);
         }
-        columns.clear();
         self.columns = columns;
     }
 
-    /// Copies the group's columns out of the rows, so that each row's cache lines are met once.
+    /// Copies the group's columns out of the rows, so that each row's cache lines are met once: a few rows at a time,
+    /// so that the columns' are too.
     fn gather(&mut self, tables: &Tables, group: &[Target]) {
+        const ROWS: usize = 16;
         let switches = self.network.nodes.len();
-        let lids: usize = group.iter().map(|target| target.lids.len()).sum();
+        self.lids.clear();
+        self.lids.extend(group.iter().flat_map(|target| target.lids.clone()));
         self.columns.clear();
-        self.columns.resize(lids * switches, NO_ROUTE);
-        for (switch, row) in self.network.rows.iter().enumerate() {
-            let Some(row) = row.map(|row| tables.row_at(row)) else { continue };
-            let entries = group.iter().flat_map(|target| target.lids.clone());
-            for (place, lid) in entries.enumerate() {
-                if let Some(&port) = row.get(lid as usize) {
-                    self.columns[place * switches + switch] = port;
+        self.columns.resize(self.lids.len() * switches, NO_ROUTE);
+        for start in (0..switches).step_by(ROWS) {
+            let end = (start + ROWS).min(switches);
+            let mut rows: [&[u8]; ROWS] = [&[]; ROWS];
+            for (row, at) in rows.iter_mut().zip(&self.network.rows[start..end]) {
+                *row = at.map_or(&[], |at| tables.row_at(at));
+            }
+            for (column, &lid) in self.columns.chunks_exact_mut(switches).zip(&self.lids) {
+                for (entry, row) in column[start..end].iter_mut().zip(rows) {
+                    *entry = row.get(lid as usize).copied().unwrap_or(NO_ROUTE);
                 }
             }
+        }
+    }
+
+    /// Finds where each switch's entry leads.
+    fn look_up(&mut self, column: &[u8], target: &Target) {
+        let network = self.network;
+        let dropped = column.len() as u32;
+        let entries = column.iter().zip(network.first_slot.windows(2));
+        for ((next, next_slot), (&port, slots)) in self.next.iter_mut().zip(&mut self.next_slot).zip(entries)
+        {
+            let slot = slots[0] + u32::from(port);
+            [*next_slot, *next] =
+                if slot < slots[1] { network.leads_to[slot as usize] } else { [DEAD, dropped] };
+        }
+        self.distance.fill(UNKNOWN);
+        self.distance[column.len()] = LOST;
+        if let Some(switch) = target.switch.map(|switch| switch as usize)
+            && column[switch] == target.door
+        {
+            (self.next_slot[switch], self.next[switch]) = (DEAD, dropped);
+            self.distance[switch] = 0;
         }
     }
 
     /// Finds for every switch how far the target is, or that its packets are lost.
-    fn measure(&mut self, column: &[u8], target: &Target, lid: u32, findings: &mut Findings) {
-        let network = self.network;
-        self.distance.fill(UNKNOWN);
-        if let Some(switch) = target.switch {
-            let delivers = column[switch as usize] == target.door;
-            self.distance[switch as usize] = if delivers { 0 } else { UNKNOWN };
-        }
-        for start in 0..column.len() {
-            if self.distance[start] != UNKNOWN {
-                continue;
+    fn measure(&mut self, target: &Target, lid: u32, findings: &mut Findings) {
+        self.any_lost = false;
+        self.in_order = true;
+        for &switch in &self.order {
+            let switch = switch as usize;
+            let after = self.distance[self.next[switch] as usize];
+            if after < ON_PATH {
+                self.distance[switch] = after + 1;
+            } else if self.distance[switch] == UNKNOWN {
+                self.in_order = false;
+                break;
             }
+        }
+        if self.in_order {
+            return;
+        }
+        // Some paths go another way than before, or get lost.
+        let delivers = target.switch.filter(|&switch| self.distance[switch as usize] == 0);
+        self.distance[..self.next.len()].fill(UNKNOWN);
+        if let Some(switch) = delivers {
+            self.distance[switch as usize] = 0;
+        }
+        self.follow(lid, findings);
+        if !self.any_lost {
+            let distance = &self.distance;
+            self.order.sort_by_key(|&switch| distance[switch as usize]);
+            self.in_order = true;
+        }
+    }
+
+    /// Follows every path until it meets one that was followed before.
+    fn follow(&mut self, lid: u32, findings: &mut Findings) {
+        for start in 0..self.next.len() {
             let mut at = start;
-            let mut end;
-            loop {
+            while self.distance[at] == UNKNOWN {
                 self.distance[at] = ON_PATH;
                 self.path.push(at as u32);
-                let next = network.next_slot(at, column[at]);
-                if next == DEAD {
-                    end = LOST;
-                    break;
-                }
-                at = network.switch_of_slot[next as usize] as usize;
-                end = self.distance[at];
-                if end == ON_PATH {
-                    findings.loops += 1;
-                    if findings.first_loop.is_none() {
-                        findings.first_loop = Some((lid, self.circle(column, at)));
-                    }
-                    end = LOST;
-                    break;
-                }
-                if end != UNKNOWN {
-                    break;
-                }
+                at = self.next[at] as usize;
             }
+            let mut end = self.distance[at];
+            if end == ON_PATH {
+                findings.loops += 1;
+                if findings.first_loop.is_none() {
+                    findings.first_loop = Some((lid, self.circle(at)));
+                }
+                end = LOST;
+            }
+            self.any_lost |= end == LOST;
             while let Some(switch) = self.path.pop() {
                 if end != LOST {
                     end += 1;
@@ -271,42 +331,35 @@ impl<'a> Walker<'a> {
                 self.distance[switch as usize] = end;
             }
         }
-        self.tally(target, lid, findings);
     }
 
     /// The sending slots around the forwarding loop through `start`.
-    fn circle(&self, column: &[u8], start: usize) -> Vec<u32> {
+    fn circle(&self, start: usize) -> Vec<u32> {
         let mut slots = Vec::new();
         let mut at = start;
         loop {
-            slots.extend(self.network.slot(at, column[at]));
-            let next = self.network.next_slot(at, column[at]);
-            if next == DEAD {
+            let arrives = self.next_slot[at];
+            if arrives == DEAD {
                 return slots;
             }
-            at = self.network.switch_of_slot[next as usize] as usize;
+            slots.push(self.network.peer_slot[arrives as usize]);
+            at = self.next[at] as usize;
             if at == start {
                 return slots;
             }
         }
     }
 
-    fn tally(&mut self, target: &Target, lid: u32, findings: &mut Findings) {
-        for (switch, &distance) in self.distance.iter().enumerate() {
-            if distance == LOST {
-                if self.lost_lid[switch] == 0 {
-                    self.lost_lid[switch] = lid;
-                }
-                continue;
-            }
-            let mut hosts = self.network.hosts[switch];
-            if !target.host || hosts == 0 {
-                continue;
-            }
-            if target.switch == Some(switch as u32) {
-                hosts -= 1;
-            }
-            if hosts > 0 {
+    /// Counts the hops of all hosts' paths.
+    fn tally(&mut self, target: &Target, findings: &mut Findings) {
+        if !target.host {
+            return;
+        }
+        for &switch in &self.holders {
+            let distance = self.distance[switch as usize];
+            let own = u32::from(target.switch == Some(switch));
+            let hosts = self.network.hosts[switch as usize] - own;
+            if distance != LOST && hosts > 0 {
                 findings.hop_sum += u64::from(hosts) * u64::from(distance + 1);
                 findings.hop_pairs += u64::from(hosts);
                 findings.hop_max = findings.hop_max.max(distance + 1);
@@ -316,55 +369,72 @@ impl<'a> Walker<'a> {
 
     /// Notes which link waits for which on the paths from hosts to the target.
     fn depend(&mut self, column: &[u8], target: &Target) {
-        let network = self.network;
         self.carries.fill(false);
-        for start in 0..column.len() {
-            let own = u32::from(target.switch == Some(start as u32));
-            if network.hosts[start] == own || self.carries[start] {
-                continue;
+        for &switch in &self.holders {
+            let own = u32::from(target.switch == Some(switch));
+            self.carries[switch as usize] = self.network.hosts[switch as usize] > own;
+        }
+        if self.in_order {
+            // Farthest first: all that a switch has to carry is known when its turn comes.
+            for &switch in self.order.iter().rev() {
+                let next = self.next[switch as usize] as usize;
+                if self.carries[switch as usize] && next < column.len() {
+                    if self.next_slot[next] != DEAD {
+                        self.dependencies.note(self.next_slot[switch as usize], column[next]);
+                    }
+                    self.carries[next] = true;
+                }
             }
+            return;
+        }
+        for start in 0..column.len() {
             let mut at = start;
-            let mut arrived_by = DEAD;
-            loop {
-                let delivered = target.switch == Some(at as u32) && column[at] == target.door;
-                if delivered {
+            let mut fresh = self.carries[start];
+            while fresh {
+                let next = self.next[at] as usize;
+                if next == column.len() {
                     break;
                 }
-                let next = network.next_slot(at, column[at]);
-                if next == DEAD {
-                    break;
+                if self.next_slot[next] != DEAD {
+                    self.dependencies.note(self.next_slot[at], column[next]);
                 }
-                if arrived_by != DEAD {
-                    self.dependencies.note(arrived_by, column[at]);
-                }
-                if std::mem::replace(&mut self.carries[at], true) {
-                    break;
-                }
-                arrived_by = next;
-                at = network.switch_of_slot[next as usize] as usize;
+                fresh = !std::mem::replace(&mut self.carries[next], true);
+                at = next;
             }
         }
     }
 
-    /// Counts the end ports from which the target is not reached.
-    fn count(&self, target: &Target, findings: &mut Findings) {
-        for &(port, peer) in &self.network.loose {
-            if port != target.port && peer != target.port {
-                findings.unreachable += 1;
-                findings.first_unreachable.get_or_insert((target.port, target.lids.start, port));
+    fn note_lost(&mut self, lid: u32, first: bool) {
+        if first {
+            self.lost_lid.fill(0);
+        }
+        for (lost, &distance) in self.lost_lid.iter_mut().zip(&self.distance) {
+            if distance == LOST && *lost == 0 {
+                *lost = lid;
             }
         }
+    }
+
+    /// Counts the end ports on switches from which the target is not reached.
+    fn count_lost(&self, target: &Target, findings: &mut Findings) {
         for (switch, &lid) in self.lost_lid.iter().enumerate() {
-            if lid == 0 {
-                continue;
-            }
             let own = u32::from(target.switch == Some(switch as u32));
-            let sources = self.network.sources[switch] - own;
-            if sources > 0 {
+            let sources = self.network.sources[switch].saturating_sub(own);
+            if lid > 0 && sources > 0 {
                 findings.unreachable += u64::from(sources);
                 let firsts = self.network.first_sources[switch];
                 let source = if firsts[0] == target.port { firsts[1] } else { firsts[0] };
                 findings.first_unreachable.get_or_insert((target.port, lid, source));
+            }
+        }
+    }
+
+    /// Counts the end ports that hang on no switch: they reach only the port at the other end of their cable.
+    fn count_loose(&self, target: &Target, findings: &mut Findings) {
+        for &(port, peer) in &self.network.loose {
+            if port != target.port && peer != target.port {
+                findings.unreachable += 1;
+                findings.first_unreachable.get_or_insert((target.port, target.lids.start, port));
             }
         }
     }
