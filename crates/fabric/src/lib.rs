@@ -7,9 +7,11 @@
 //! Invariants: a cable has two ends and both name each other ([`Fabric::check_invariants`]); a port number never
 //! moves within its node; nothing here opens a file, reads a clock or draws chance that is not a seed.
 
+pub mod formats;
 pub mod generate;
 pub mod graph;
 pub mod index;
+pub mod levels;
 
 pub use graph::{ConnectError, Fabric, NodeKind};
 pub use index::{NodeId, PortId};
