@@ -1,0 +1,96 @@
+//! The verifier against an oracle that walks every path: on engines' tables, on broken ones, on noise.
+
+mod common;
+
+use common::build::{degraded, drawn, random, small, with_lmc};
+use common::oracle::agree;
+use proptest::prelude::*;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use routing::{Tables, engine_by_name};
+
+/// Overwrites some entries with bytes that are mostly plausible ports.
+fn spoiled(mut tables: Tables, share: u32, seed: u64) -> Tables {
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+    for switch in tables.switches().to_vec() {
+        for lid in 0..tables.width() as u32 {
+            if chance.next_u32() % 1000 < share {
+                let byte = chance.next_u32();
+                let port = if byte & 0x700 == 0 { byte as u8 } else { (byte % 9) as u8 };
+                tables.set(switch, lid, port);
+            }
+        }
+    }
+    tables
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn engines_tables(kind in 0..24usize, per_cent in 0..25u32, seed: u64, engine in 0..3usize) {
+        let fabric = degraded(small(kind), per_cent, seed);
+        if let Ok(tables) = engine_by_name(routing::engine::ENGINES[engine]).unwrap().route(&fabric) {
+            agree(&fabric, &tables);
+        }
+    }
+
+    #[test]
+    fn spoiled_tables(kind in 0..24usize, share in 1..200u32, seed: u64) {
+        let fabric = small(kind);
+        let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+        agree(&fabric, &spoiled(tables, share, seed));
+    }
+
+    #[test]
+    fn noise_on_anything(seed: u64, share in 0..1001u32) {
+        let fabric = random(seed);
+        agree(&fabric, &spoiled(Tables::empty(&fabric), share, seed));
+        if let Ok((tables, _)) = routing::auto(&fabric) {
+            agree(&fabric, &spoiled(tables, share / 10, seed));
+        }
+    }
+
+    #[test]
+    fn tables_of_another_fabric(kind in 0..24usize, other in 0..24usize) {
+        let tables = engine_by_name("up-down").unwrap().route(&small(other)).unwrap();
+        agree(&small(kind), &tables);
+    }
+
+    #[test]
+    fn several_lids(kind in 0..24usize, lmc in 1..4u8, share in 0..100u32, seed: u64) {
+        let fabric = with_lmc(small(kind), lmc);
+        let (tables, _) = routing::auto(&fabric).unwrap();
+        prop_assert!(agree(&fabric, &tables).is_clean());
+        agree(&fabric, &spoiled(tables, share, seed));
+    }
+}
+
+#[test]
+fn a_ring_of_shortest_paths_waits_in_a_circle() {
+    let mut cables = String::new();
+    for i in 0..6 {
+        cables += &format!("s{i}[1] s{}[2]\ns{i}[3] h{i}[1]\n", (i + 1) % 6);
+    }
+    let fabric = drawn(&cables);
+    let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+    let found = agree(&fabric, &tables);
+    assert_eq!((found.unreachable, found.loops), (0, 0));
+    assert!(found.credit_loops > 0);
+    assert_eq!(found.witness.unwrap().ports.len(), 6);
+}
+
+#[test]
+fn a_forwarding_loop_is_named() {
+    let fabric = drawn("s0[1] s1[1]\n s1[2] s2[1]\n s2[2] s0[2]\n s0[3] h0[1]\n s1[3] h1[1]");
+    let mut tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+    let host = fabric.end_ports().find(|&port| fabric.port_label(port) == "h1[1]").unwrap();
+    let lid = fabric.lid(host).0;
+    let switches: Vec<_> = fabric.switches().collect();
+    tables.set(switches[0], lid, 1);
+    tables.set(switches[1], lid, 2);
+    tables.set(switches[2], lid, 2);
+    let found = agree(&fabric, &tables);
+    let circle = found.first_loop.unwrap();
+    assert_eq!((circle.lid, circle.ports), (lid, vec!["s0[1]".into(), "s1[2]".into(), "s2[2]".into()]));
+}
