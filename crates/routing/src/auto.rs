@@ -33,7 +33,7 @@ impl fmt::Display for Choice {
 /// Tables by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
 pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
     let switches = Switches::new(fabric);
-    let rank = ranks::levels(&switches, 1);
+    let rank = ranks::of(fabric, &switches);
     let levels = rank.iter().max().map_or(0, |&top| top + 1);
     let choice = |topology: String, engine, reason: String| Choice { topology, engine, reason };
     if switches.len() < 2 {

@@ -2,8 +2,19 @@
 
 use std::cmp::Reverse;
 
+use fabric::Fabric;
+use fabric::levels::Levels;
+
 use crate::paths::{distinct_peers, parts};
 use crate::switches::Switches;
+
+/// The ranks that [`Levels`] gives, from 0; 0 too for switches that no host reaches.
+pub fn of(fabric: &Fabric, switches: &Switches) -> Vec<u32> {
+    let levels = Levels::of(fabric);
+    (0..switches.len())
+        .map(|switch| levels.rank(switches.node(switch)).map_or(0, |rank| u32::from(rank).saturating_sub(1)))
+        .collect()
+}
 
 /// Hops to the nearest switch with at least `least_hosts` hosts. In a part of the fabric without such a switch, to the
 /// one with the most hosts there.

@@ -86,6 +86,8 @@ struct Row<'a> {
     /// What the links up would be were none missing: the place in `links`, or none.
     wanted: Vec<Option<u8>>,
     stride: u32,
+    /// The place of this switch among those below its first parent.
+    sibling: usize,
     numbering: &'a Numbering,
     /// The ports of all links up, over and over.
     up_ports: Vec<u8>,
@@ -111,7 +113,12 @@ impl<'a> Row<'a> {
         // Long enough for a switch full of hosts from any place on.
         let up_ports =
             links[down..].iter().map(|link| link.port).cycle().take(up.len().min(1) * 512).collect();
-        Self { switches, paths, switch, links, down, wanted, stride, numbering, up_ports }
+        let sibling = links.get(down).map_or(0, |link| {
+            let parent = link.peer as usize;
+            let below = distinct_peers(switches, parent).filter(|&peer| rank[peer] < rank[parent]);
+            below.take_while(|&peer| peer != switch).count()
+        });
+        Self { switches, paths, switch, links, down, wanted, stride, sibling, numbering, up_ports }
     }
 
     fn fill(&self, detours: &Detours, entries: &mut [u8]) {
@@ -219,15 +226,17 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// The place in `allowed` for a digit.
+    /// The place in `allowed` for a digit. A destination whose link is missing goes round another way from each of the
+    /// switches side by side, or else all of its paths would double the load of one link.
     fn preferred(&self, digit: usize, allowed: &[u8]) -> usize {
         if self.wanted.is_empty() {
             return digit % allowed.len();
         }
-        let wanted = self.wanted[digit % self.wanted.len()];
+        let turn = digit % self.wanted.len();
+        let wanted = self.wanted[turn];
         wanted
             .and_then(|wanted| allowed.binary_search(&wanted).ok())
-            .unwrap_or((digit / self.wanted.len()) % allowed.len())
+            .unwrap_or((digit / self.wanted.len() + turn + self.sibling) % allowed.len())
     }
 }
 

@@ -219,7 +219,7 @@ fn ports_without_a_lid_or_with_an_impossible_one_are_left_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
     fn degraded_fabrics_come_up_on_one_lane(kind in 0..24usize, per_cent in 0..30u32, seed: u64) {

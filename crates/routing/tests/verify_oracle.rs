@@ -25,7 +25,7 @@ fn spoiled(mut tables: Tables, share: u32, seed: u64) -> Tables {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
 
     #[test]
     fn engines_tables(kind in 0..24usize, per_cent in 0..25u32, seed: u64, engine in 0..3usize) {
@@ -93,4 +93,20 @@ fn a_forwarding_loop_is_named() {
     let found = agree(&fabric, &tables);
     let circle = found.first_loop.unwrap();
     assert_eq!((circle.lid, circle.ports), (lid, vec!["s0[1]".into(), "s1[2]".into(), "s2[2]".into()]));
+}
+
+#[test]
+fn the_noise_holds_everything_that_can_be_wrong() {
+    let found: Vec<_> = (0..60)
+        .map(|seed| {
+            let fabric = small(seed as usize);
+            let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+            agree(&fabric, &spoiled(tables, 20, seed))
+        })
+        .collect();
+    let count = |wrong: fn(&routing::Verification) -> bool| found.iter().filter(|one| wrong(one)).count();
+    assert!(count(|one| one.unreachable > 0) > 30);
+    assert!(count(|one| one.loops > 0) > 10);
+    assert!(count(|one| one.credit_loops > 0) > 10);
+    assert_eq!(count(|one| one.is_clean()), 0);
 }

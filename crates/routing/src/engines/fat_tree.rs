@@ -1,7 +1,8 @@
 //! Fat trees, whole ones and those that real machine rooms hold: tapered, with parallel and missing links, hosts on
 //! several levels, pods of different sizes. Paths go up, then down, so one lane suffices.
 //!
-//! Levels are counted from the switches that hold hosts. Where that leaves two hosts without a path (two spines with a
+//! Levels are those of [`fabric::levels`]; where they leave hosts without a path or cables join equals, others are tried,
+//! counted from the switches that hold hosts. Where that leaves two hosts without a path (two spines with a
 //! host each), the tree is hung up by a leaf besides: see [`ranks::hang`].
 
 use std::cmp::Reverse;
@@ -31,7 +32,7 @@ impl Engine for FatTree {
     fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
-        let (paths, rank, sum) = climb(&switches);
+        let (paths, rank, sum) = climb(fabric, &switches);
         if sum.missing == 0 {
             return Ok(balanced(fabric, &switches, &paths, &rank));
         }
@@ -55,13 +56,14 @@ pub(crate) struct DetourSum {
 }
 
 /// The best order that was found, its paths and how good they are.
-pub(crate) fn climb(switches: &Switches) -> (Paths, Vec<u32>, DetourSum) {
+pub(crate) fn climb(fabric: &Fabric, switches: &Switches) -> (Paths, Vec<u32>, DetourSum) {
     let rate = |rank: Vec<u32>| {
         let paths = Paths::up_down(switches, &rank);
         let sum = detour_sum(switches, &paths);
         (paths, rank, sum)
     };
-    let mut best = rate(ranks::levels(switches, 1));
+    let usual = ranks::of(fabric, switches);
+    let mut best = rate(usual.clone());
     if best.2.missing == 0 && ranks::is_layered(switches, &best.1) {
         return best;
     }
@@ -72,8 +74,9 @@ pub(crate) fn climb(switches: &Switches) -> (Paths, Vec<u32>, DetourSum) {
             best = found;
         }
     };
-    for least in [1, most_hosts.div_ceil(4), most_hosts.div_ceil(2)] {
-        let rank = ranks::levels(switches, least);
+    let other = [1, most_hosts.div_ceil(4), most_hosts.div_ceil(2)];
+    let other = other.into_iter().map(|least| ranks::levels(switches, least));
+    for rank in std::iter::once(usual).chain(other) {
         for leaf in leaves(switches, &rank) {
             consider(ranks::hang(switches, &rank, leaf));
         }

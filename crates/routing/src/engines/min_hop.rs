@@ -23,6 +23,6 @@ impl Engine for MinHop {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
-        Ok(balanced(fabric, &switches, &paths, &ranks::levels(&switches, 1)))
+        Ok(balanced(fabric, &switches, &paths, &ranks::of(fabric, &switches)))
     }
 }
