@@ -12,22 +12,23 @@ use crate::switches::Switches;
 use crate::tables::Tables;
 
 /// Links looked at before it ends: bounds the time to about a second on any fabric.
-const WORK: u64 = 150_000_000;
-/// Rounds in a row that may bring nothing before it ends.
-const PATIENCE: u64 = 3;
+const WORK: u64 = 100_000_000;
 /// Most rounds over all destinations.
 const ROUNDS: u64 = 12;
+/// Rounds in a row that may bring nothing before it ends.
+const PATIENCE: u64 = 3;
+/// Hosts times switches beyond which the first spread stands: counting its loads alone would take too long.
+const MOST_ENTRIES: usize = 16_000_000;
 
-/// Tables over `paths` whose links carry about as many paths as each other. Regular trees and those too large for the
-/// bound on work keep the even spread of [`spread`].
+/// Tables over `paths` whose links carry about as many paths as each other. Regular trees and very large fabrics keep
+/// the even spread of [`spread`].
 pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> Tables {
     let mut tables = spread(fabric, switches, paths, rank);
-    let links: u64 = (0..switches.len()).map(|switch| switches.links(switch).len() as u64).sum();
-    let rounds = (WORK / (links * switches.destination_count() as u64).max(1)).min(ROUNDS);
     let several_lids =
         (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
-    if rounds > 0 && !several_lids && !ranks::is_regular(switches, rank) {
-        Balance::new(switches, paths, &tables).improve(rounds, &mut tables);
+    let entries = switches.len() * switches.destination_count();
+    if !several_lids && entries <= MOST_ENTRIES && !ranks::is_regular(switches, rank) {
+        Balance::new(switches, paths, &tables).improve(&mut tables);
     }
     tables
 }
@@ -99,15 +100,36 @@ impl<'a> Balance<'a> {
         }
     }
 
-    fn improve(&mut self, rounds: u64, tables: &mut Tables) {
+    fn improve(&mut self, tables: &mut Tables) {
         let mut ways = Ways::default();
-        self.each_target(&mut ways, |this, ways, host| this.add(ways, host));
+        let mut looks = 0;
+        self.each_target(|this, host, fresh| {
+            if fresh {
+                this.find_ways(host, &mut ways);
+            }
+            looks += ways.links.len() as u64;
+            this.add(&ways, host);
+        });
+        // Where all destinations cannot be taken up several times, only those on the most loaded links are.
+        let some = looks > WORK / 4;
+        let mut left = if some { WORK / 4 } else { WORK };
         let mut best = (self.quality(), self.chosen.clone());
         let mut better_at = 0;
-        for round in 0..rounds {
-            self.each_target(&mut ways, |this, ways, host| {
-                this.take_away(ways, host);
-                this.choose(ways, host, round);
+        for round in 0..if some { 4 * ROUNDS } else { ROUNDS } {
+            let hot = if some { self.hot_load() } else { 0 };
+            let mut known = false;
+            self.each_target(|this, host, fresh| {
+                known &= !fresh;
+                if left == 0 || (some && !this.crosses(host, hot)) {
+                    return;
+                }
+                if !known {
+                    this.find_ways(host, &mut ways);
+                    known = true;
+                }
+                this.take_away(&ways, host);
+                this.choose(&ways, host, if some { ROUNDS } else { round });
+                left = left.saturating_sub(ways.links.len() as u64);
             });
             let quality = self.quality();
             if quality < best.0 {
@@ -121,19 +143,31 @@ impl<'a> Balance<'a> {
         self.write(tables);
     }
 
-    /// Calls `visit` for each host, with the ways to its switch.
-    fn each_target(&mut self, ways: &mut Ways, mut visit: impl FnMut(&mut Self, &Ways, usize)) {
-        let mut target = NONE;
+    /// A load that few links go beyond.
+    fn hot_load(&self) -> u64 {
+        let mean = self.load.iter().sum::<u64>() / (self.load.len() as u64).max(1);
+        let max = self.load.iter().copied().max().unwrap_or(0);
+        mean + (max - mean) / 4 * 3
+    }
+
+    /// Whether paths to a host use a link loaded beyond `hot`.
+    fn crosses(&self, host: usize, hot: u64) -> bool {
+        let count = self.switches.len();
+        let row = &self.chosen[host * count..(host + 1) * count];
+        row.iter().any(|&link| link != NONE && self.load[link as usize] > hot)
+    }
+
+    /// Calls `visit` for each host, and says whether it is the first one on its switch.
+    fn each_target(&mut self, mut visit: impl FnMut(&mut Self, usize, bool)) {
         for host in 0..self.hosts.len() {
-            if self.hosts[host].0 != target {
-                target = self.hosts[host].0;
-                self.find_ways(target as usize, ways);
-            }
-            visit(self, ways, host);
+            let fresh = host == 0 || self.hosts[host].0 != self.hosts[host - 1].0;
+            visit(self, host, fresh);
         }
     }
 
-    fn find_ways(&self, target: usize, ways: &mut Ways) {
+    /// The ways to a host's switch.
+    fn find_ways(&self, host: usize, ways: &mut Ways) {
+        let target = self.hosts[host].0 as usize;
         let cost = |switch: usize| self.paths.row(switch)[target];
         let hops = |switch: u32| self.paths.hops(cost(switch as usize));
         ways.order.clear();
