@@ -7,6 +7,8 @@
 //! Invariants: a cable has two ends and both name each other ([`Fabric::check_invariants`]); a port number never
 //! moves within its node; nothing here opens a file, reads a clock or draws chance that is not a seed.
 
+pub mod check;
+pub mod compare;
 pub mod formats;
 pub mod generate;
 pub mod graph;
