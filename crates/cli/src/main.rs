@@ -1,3 +1,83 @@
-//! The heddle command.
+//! The `heddle` command: nouns, then verbs; `heddle up` brings a fabric up.
+//!
+//! Exit codes: 0 done, 1 the answer is no (a check failed), 2 the request was wrong. What a person or a program asked
+//! for goes to standard output, everything else to standard error. An error says what is wrong, where, and what would
+//! mend it; where it is 2, nothing was written.
 
-fn main() {}
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this crate is a door")]
+
+mod commands;
+mod failure;
+mod files;
+mod style;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use commands::{fabric, replay, route, up};
+use failure::Failure;
+
+/// An InfiniBand subnet manager: brings a fabric up, proves its routes, watches its links.
+#[derive(Parser)]
+#[command(name = "heddle", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    after_help = "Examples:\n  heddle up                        bring up an emulated SuperPOD of 1,024 GPUs\n  \
+    heddle up --umad                 manage the subnet of this machine's first port that is not down\n  \
+    heddle fabric check site.ibnetdiscover\n\nExit codes: 0 done, 1 the answer is no, 2 the request was wrong."
+)]
+struct Heddle {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Bring a fabric up: discover, give out LIDs, route, program, activate every link
+    Up(Box<up::Up>),
+    /// Make, read, convert, check and compare fabrics
+    #[command(subcommand)]
+    Fabric(fabric::FabricCommand),
+    /// Compute forwarding tables and prove them
+    #[command(subcommand)]
+    Route(route::RouteCommand),
+    /// Feed a recording of `heddle up --record` to the same core, and compare what it does
+    Replay(replay::Replay),
+}
+
+/// What a command that could be carried out answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    /// Done, or the answer is yes.
+    Yes,
+    /// A check failed.
+    No,
+}
+
+fn run(command: Command) -> Result<Answer, Failure> {
+    match command {
+        Command::Up(up) => up.run(),
+        Command::Fabric(command) => command.run(),
+        Command::Route(command) => command.run(),
+        Command::Replay(replay) => replay.run(),
+    }
+}
+
+fn main() -> ExitCode {
+    // A reader that has gone (`heddle … | head`) ends the program quietly, as it does other tools.
+    restore_sigpipe();
+    match run(Heddle::parse().command) {
+        Ok(Answer::Yes) => ExitCode::SUCCESS,
+        Ok(Answer::No) => ExitCode::from(1),
+        Err(failure) => {
+            failure.print();
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn restore_sigpipe() {
+    // SAFETY: the default action for one signal, set before any other thread is there.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}

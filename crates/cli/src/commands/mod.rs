@@ -1,0 +1,6 @@
+//! The commands, a file or folder each.
+
+pub mod fabric;
+pub mod replay;
+pub mod route;
+pub mod up;

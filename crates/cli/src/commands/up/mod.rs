@@ -1,0 +1,151 @@
+//! `heddle up`: brings a fabric up and keeps it up.
+
+mod door;
+mod options;
+mod output;
+mod watch;
+
+use std::path::Path;
+
+use controller::lids::{self, Lids, LidsError};
+use controller::{End, Session, SessionError, Stop, Until};
+use fabric::Fabric;
+use fabric::compare::{self, Properties};
+use transport::Wire;
+
+use crate::Answer;
+use crate::commands::route;
+use crate::failure::Failure;
+use crate::files;
+
+pub use options::Up;
+
+impl Up {
+    /// Brings the fabric up.
+    pub fn run(self) -> Result<Answer, Failure> {
+        let outputs = self.outputs()?;
+        let door = self.door();
+        let cabling = self.cabling(door)?;
+        let config = self.config(door)?;
+        let stop = Stop::on_signals()
+            .map_err(|error| Failure::new(format!("cannot wait for signals: {error}"), "", ""))?;
+        let (wire, place) = self.open(door, cabling.as_ref())?;
+        let wire = self.sleeves(wire, door)?;
+        let mut session = Session::new(wire, config, stop);
+        if let Some(path) = &self.record {
+            let file = door::create(path)?;
+            session.record(&place, file).map_err(|error| Failure::file("write", path, &error))?;
+        }
+        if door == options::Door::Emulate {
+            session.pace();
+        }
+        let planned = cabling.filter(|_| door != options::Door::Emulate);
+        let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
+        let answer = self.manage(&mut session, &mut watcher, planned.as_ref(), &outputs);
+        watcher.end();
+        answer
+    }
+
+    /// The bring-up, then, without `--once`, all that follows.
+    fn manage(
+        &self,
+        session: &mut Session<Box<dyn Wire>>,
+        watcher: &mut watch::Watcher,
+        planned: Option<&Fabric>,
+        outputs: &Outputs,
+    ) -> Result<Answer, Failure> {
+        let end = session.run(Until::Up, watcher).map_err(|error| self.broken(error))?;
+        watcher.end();
+        if end == End::Stopped {
+            return Ok(Answer::No);
+        }
+        let report = session.manager().report();
+        if let Some(reason) = &report.refused {
+            if self.json {
+                files::print_json(&watcher.outcome(&report, session.times(), &[]))?;
+            }
+            return Err(options::refusal(reason, watcher.place()));
+        }
+        let differences = planned.map_or_else(Vec::new, |planned| {
+            let properties = Properties { rates: false, ..Properties::NONE };
+            compare::compare(planned, session.manager().fabric(), properties)
+        });
+        let outcome = watcher.outcome(&report, session.times(), &differences);
+        outputs.save(session)?;
+        watcher.show(&outcome)?;
+        let answer = if outcome.is_sound() { Answer::Yes } else { Answer::No };
+        if self.once {
+            return Ok(answer);
+        }
+        watcher.begin_watching();
+        let end = session.run(Until::Stopped, watcher).map_err(|error| self.broken(error))?;
+        if end == End::Refused
+            && let Some(reason) = session.manager().report().refused
+        {
+            return Err(options::refusal(&reason, watcher.place()));
+        }
+        outputs.save(session)?;
+        Ok(Answer::Yes)
+    }
+
+    fn broken(&self, error: SessionError) -> Failure {
+        match error {
+            SessionError::Wire(error) => error.into(),
+            SessionError::Recording(error) => {
+                Failure::file("write the recording", self.record.as_deref().unwrap_or_default(), &error)
+            }
+        }
+    }
+
+    /// LIDs of former runs, by what the options say.
+    fn known_lids(&self) -> Result<Lids, Failure> {
+        let failed = |path: &str, error: LidsError| match error {
+            LidsError::Io(error) => Failure::file("read LIDs", path, &error),
+            LidsError::Line { line, expected } => Failure::new(
+                format!("this is no {expected}"),
+                format!("{path}:{line}"),
+                "mend the line, or take it out",
+            ),
+        };
+        let mut known = Lids::new();
+        if let Some(path) = &self.opensm_guid2lid {
+            known = lids::read_opensm(Path::new(path)).map_err(|error| failed(path, error))?;
+        }
+        if let Some(path) = &self.lids {
+            known.extend(lids::read(Path::new(path)).map_err(|error| failed(path, error))?);
+        }
+        Ok(known)
+    }
+}
+
+/// Files to write once the fabric is up.
+pub struct Outputs {
+    fabrics: Vec<(String, fabric::formats::Format)>,
+    tables: Vec<String>,
+}
+
+impl Up {
+    /// What is to be saved, so that an ending that tells no format is refused before anything is done.
+    fn outputs(&self) -> Result<Outputs, Failure> {
+        let with_format = |path: &String| Ok((path.clone(), files::format_for(path, None)?));
+        Ok(Outputs {
+            fabrics: self.save_fabric.iter().map(with_format).collect::<Result<_, Failure>>()?,
+            tables: self.save_tables.clone(),
+        })
+    }
+}
+
+impl Outputs {
+    fn save(&self, session: &Session<Box<dyn Wire>>) -> Result<(), Failure> {
+        let manager = session.manager();
+        for (path, format) in &self.fabrics {
+            files::write_fabric(manager.fabric(), path, *format)?;
+        }
+        if let Some(tables) = manager.tables() {
+            for path in &self.tables {
+                files::write(path, route::write_tables(manager.fabric(), tables, path).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+}
