@@ -3,7 +3,7 @@
 //! Real fabrics are not tidy: a spine carries a manager's adapter, a leaf waits empty for its rack. So a switch is a
 //! leaf by what most switches with hosts have, not by one host:
 //!
-//! - with a quarter or more of the median number of hosts, it is a leaf;
+//! - with more than a quarter of the median number of hosts, it is a leaf;
 //! - with fewer, it is a leaf unless it joins two leaves or more, or has more links to switches than any leaf;
 //! - without hosts, it is a leaf where its neighbours are all those of one leaf and it has no more links than one.
 //!
@@ -48,7 +48,7 @@ impl Census {
         let mut counts: Vec<u32> = hosts.iter().copied().filter(|&count| count > 0).collect();
         counts.sort_unstable();
         let median = counts.get(counts.len() / 2).copied().unwrap_or(0);
-        let threshold = median.div_ceil(4).max(1);
+        let threshold = median / 4 + 1;
         let strong: Vec<bool> = hosts.iter().map(|&count| count >= threshold).collect();
         let leaves = || fabric.switches().filter(|node| strong[node.index()]);
         let beside = leaves()

@@ -14,6 +14,7 @@ pub mod generate;
 pub mod graph;
 pub mod index;
 pub mod levels;
+pub mod summary;
 
 pub use graph::{ConnectError, Fabric, NodeKind};
 pub use index::{NodeId, PortId};

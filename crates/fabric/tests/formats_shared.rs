@@ -65,7 +65,7 @@ fn ndr_40_shows_its_rails_and_aggregation_nodes() {
     assert_eq!(of_kind(&findings, FindingKind::UnequalUplinks), findings.len(), "{findings:#?}");
     let levels = Levels::of(&loaded.fabric);
     let leaves = loaded.fabric.switches().filter(|&node| levels.rank(node) == Some(1)).count();
-    assert_eq!(leaves, 32);
+    assert_eq!((leaves, levels.highest()), (31, 2));
     assert!(summarize(&loaded.fabric).rails.unwrap().optimised);
 }
 
@@ -175,11 +175,12 @@ fn real_fabrics_survive_every_format_that_holds_them() {
             assert_eq!(back.format, format, "{name}");
             let known = match format {
                 Format::SubnetList => Properties { ports: false, ..Properties::ALL },
+                // ibsim counts out the GUIDs of ports that have no cable, so no line.
+                Format::IbsimNet => Properties { port_guids: false, ..Properties::ALL },
                 _ => Properties::ALL,
             };
-            let uncabled = loaded.fabric.port_slot_count() > 0 && format == Format::SubnetList;
             let differences = compare(&loaded.fabric, &back.fabric, known);
-            assert!(differences.is_empty(), "{name} {format} {uncabled}: {}", differences[0]);
+            assert!(differences.is_empty(), "{name} {format}: {}", differences[0]);
         }
         for format in [Format::Dot, Format::SlurmConf, Format::SlurmYaml] {
             assert!(!write(&loaded.fabric, format).unwrap().is_empty());

@@ -10,6 +10,9 @@ const PATIENCE: usize = 4096;
 pub fn format_of(name: &str, text: &str) -> Result<Format, FormatError> {
     let mut seen_tool = false;
     for (_, line) in numbered(text).filter(|(_, line)| !line.is_empty()).take(PATIENCE) {
+        if line.starts_with(super::ibsim::MARK) {
+            return Ok(Format::IbsimNet);
+        }
         if line.starts_with("# Topology file") || line.starts_with("# Initiated from node") {
             return Ok(Format::Ibnetdiscover);
         }

@@ -13,6 +13,9 @@ use rustc_hash::FxHashSet;
 use super::{Format, FormatError, ibnetdiscover};
 use crate::{Fabric, NodeId, PortId};
 
+/// The first line, by which a reader tells it from the output of `ibnetdiscover`, whose identifiers it may use.
+pub const MARK: &str = "# ibsim net file";
+
 /// The longest identifier that ibsim keeps apart from others.
 const MAX_ID: usize = 60;
 
@@ -23,7 +26,7 @@ const MAX_ID: usize = 60;
 pub fn write(fabric: &Fabric) -> Result<String, FormatError> {
     let names = names_are_ids(fabric);
     let mut text = String::with_capacity(fabric.node_count() * 160 + fabric.link_count() * 110);
-    text.push_str("# ibsim net file, written by Heddle\n");
+    let _ = writeln!(text, "{MARK}, written by Heddle");
     for node in fabric.nodes() {
         check_writable(fabric, node, Format::IbsimNet)?;
         ibnetdiscover::write_numbers(&mut text, fabric, node);
