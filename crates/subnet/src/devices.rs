@@ -1,0 +1,139 @@
+//! What the manager knows of every device: the cabling, and beside it what ports and switches have said.
+
+use fabric::{Fabric, NodeId, NodeKind, PortId};
+use ib::{DirectedRoute, Guid, NodeInfo, NodeType, PKeyTable, PortInfo, PortState, SwitchInfo};
+use rustc_hash::FxHashMap;
+
+/// The device number by which aggregation nodes of switches are known.
+const AGGREGATION_DEVICE: u16 = 0xcf09;
+
+/// Everything found so far.
+#[derive(Default)]
+pub(crate) struct Devices {
+    /// The cabling.
+    pub fabric: Fabric,
+    by_guid: FxHashMap<Guid, NodeId>,
+    /// The way to each switch, and by which each adapter was found first.
+    routes: Vec<DirectedRoute>,
+    /// What each port last said; only where `port_known`.
+    pub ports: Vec<PortInfo>,
+    port_known: Vec<bool>,
+    /// What each switch last said; only where `switch_known`.
+    pub switches: Vec<SwitchInfo>,
+    switch_known: Vec<bool>,
+    /// The table that a switch was found with, where it was read.
+    pub tables: FxHashMap<NodeId, Vec<u8>>,
+    /// The partitions that an end port was found with.
+    pub partitions: FxHashMap<PortId, PKeyTable>,
+    /// The end port that the manager itself sits at.
+    pub own: Option<PortId>,
+}
+
+impl Devices {
+    pub fn new() -> Self {
+        Self { fabric: Fabric::new(), ..Self::default() }
+    }
+
+    /// Takes in a node that was not known.
+    pub fn add(&mut self, info: &NodeInfo, route: DirectedRoute) -> NodeId {
+        let kind = match info.node_type {
+            NodeType::SWITCH => NodeKind::Switch,
+            NodeType::ROUTER => NodeKind::Router,
+            _ if info.device_id == AGGREGATION_DEVICE => NodeKind::AggregationNode,
+            _ => NodeKind::ChannelAdapter,
+        };
+        let node = self.fabric.add_node(kind, info.node_guid, info.port_count, "");
+        self.fabric.set_system_guid(node, info.system_image_guid);
+        self.fabric.set_device(node, info.vendor_id, info.device_id);
+        self.by_guid.insert(info.node_guid, node);
+        self.routes.push(route);
+        let slots = self.fabric.port_slot_count();
+        self.ports.resize(slots, PortInfo::default());
+        self.port_known.resize(slots, false);
+        self.switches.push(SwitchInfo::default());
+        self.switch_known.push(false);
+        node
+    }
+
+    pub fn by_guid(&self, guid: Guid) -> Option<NodeId> {
+        self.by_guid.get(&guid).copied()
+    }
+
+    pub fn set_port(&mut self, port: PortId, info: PortInfo) {
+        self.ports[port.index()] = info;
+        self.port_known[port.index()] = true;
+    }
+
+    pub fn knows_port(&self, port: PortId) -> bool {
+        self.port_known[port.index()]
+    }
+
+    pub fn set_switch(&mut self, node: NodeId, info: SwitchInfo) {
+        self.switches[node.index()] = info;
+        self.switch_known[node.index()] = true;
+    }
+
+    pub fn knows_switch(&self, node: NodeId) -> bool {
+        self.switch_known[node.index()]
+    }
+
+    /// The way to a node: a switch's own, an adapter's by the port that it was found by.
+    pub fn route(&self, node: NodeId) -> DirectedRoute {
+        self.routes[node.index()]
+    }
+
+    /// The way to a port: an adapter's own port, where the cabling is known.
+    pub fn route_to_port(&self, port: PortId) -> DirectedRoute {
+        let node = self.fabric.node_of(port);
+        if self.fabric.is_switch(node) || self.own.is_some_and(|own| self.fabric.node_of(own) == node) {
+            return self.route(node);
+        }
+        self.fabric
+            .peer(port)
+            .and_then(|peer| self.route(self.fabric.node_of(peer)).then(self.fabric.port_number(peer)))
+            .unwrap_or(self.route(node))
+    }
+
+    /// The slot that holds a switch's LID.
+    pub fn management_port(&self, node: NodeId) -> PortId {
+        self.fabric.port(node, 0).expect("slot 0 is there")
+    }
+
+    /// A place for a person: name and port, GUID, route.
+    pub fn place(&self, port: PortId) -> String {
+        let node = self.fabric.node_of(port);
+        let number = self.fabric.port_number(port);
+        let name = self.fabric.name(node);
+        let name = if name.is_empty() { "a device without a name" } else { name };
+        format!("{name} port {number} ({}, route {})", self.fabric.guid(node), self.route_to_port(port))
+    }
+
+    /// Takes out of the cabling what cannot be managed: links whose ends did not both answer, switches that did not.
+    /// Returns which nodes the manager still reaches.
+    pub fn prune(&mut self) -> Vec<bool> {
+        let links: Vec<(PortId, PortId)> = self.fabric.links().collect();
+        for (a, b) in links {
+            let sound = [a, b].into_iter().all(|end| {
+                let node = self.fabric.node_of(end);
+                let up = self.knows_port(end) && self.ports[end.index()].port_state != PortState::DOWN;
+                up && (!self.fabric.is_switch(node) || self.manageable(node))
+            });
+            if !sound {
+                self.fabric.disconnect(a);
+            }
+        }
+        let mut reached = vec![false; self.fabric.node_count()];
+        let mut left: Vec<NodeId> = self.own.map(|own| self.fabric.node_of(own)).into_iter().collect();
+        while let Some(node) = left.pop() {
+            if std::mem::replace(&mut reached[node.index()], true) {
+                continue;
+            }
+            left.extend(self.fabric.neighbors(node).map(|(_, peer)| self.fabric.node_of(peer)));
+        }
+        reached
+    }
+
+    fn manageable(&self, node: NodeId) -> bool {
+        self.knows_switch(node) && self.knows_port(self.management_port(node))
+    }
+}

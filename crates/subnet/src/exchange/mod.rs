@@ -1,0 +1,299 @@
+//! What is under way: requests that wait, requests that fly, answers that belong to them, times to ask again.
+//!
+//! Everything lies in arrays that are used again; a request costs no allocation. A transaction's number is the place
+//! of its request and how often that place was used, so that an answer to a former request is known for what it is.
+
+mod queue;
+mod window;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ib::Time;
+
+use crate::config::Config;
+use crate::request::Request;
+use queue::Queue;
+pub(crate) use queue::Target;
+use window::Window;
+
+/// The most requests under way, whatever the window says: transaction numbers have 16 bits for the place.
+const MOST_UNDER_WAY: usize = 4096;
+
+/// A request under way.
+#[derive(Clone, Copy)]
+struct UnderWay {
+    request: Request,
+    target: Target,
+    sent: Time,
+    /// How often it was sent before.
+    attempt: u8,
+    generation: u16,
+    active: bool,
+}
+
+/// What came of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// Nothing came, however often it was asked.
+    GivenUp(Request),
+    /// Ask again: the request and its transaction number.
+    Again(Request, u32),
+}
+
+/// Requests that wait and that fly.
+pub(crate) struct Exchange {
+    places: Vec<UnderWay>,
+    free: Vec<u16>,
+    queue: Queue,
+    window: Window,
+    /// Deadlines by attempt: within one the waiting time is the same, so they come in order.
+    deadlines: Vec<VecDeque<(Time, u32)>>,
+    timeout: Duration,
+    retries: u8,
+    under_way: usize,
+}
+
+impl Exchange {
+    pub fn new(config: &Config) -> Self {
+        Self {
+            places: Vec::new(),
+            free: Vec::new(),
+            queue: Queue::new(config.max_per_device.max(1)),
+            window: Window::new(config.max_wire_smps, MOST_UNDER_WAY),
+            deadlines: vec![VecDeque::new(); usize::from(config.retries) + 1],
+            timeout: config.timeout,
+            retries: config.retries,
+            under_way: 0,
+        }
+    }
+
+    /// A request waits its turn at the target.
+    pub fn schedule(&mut self, target: Target, request: Request) {
+        self.queue.push(target, request);
+    }
+
+    /// Nothing waits and nothing flies.
+    pub fn is_idle(&self) -> bool {
+        self.under_way == 0 && self.queue.is_empty()
+    }
+
+    /// How many requests are under way.
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// How many may be under way now.
+    pub fn window(&self) -> usize {
+        self.window.size()
+    }
+
+    /// The next target whose turn it is, if the window has room; its front request is [`Exchange::front`].
+    pub fn next_target(&mut self) -> Option<Target> {
+        if self.under_way >= self.window.size() {
+            return None;
+        }
+        self.queue.next_target(self.window.size())
+    }
+
+    /// What the target's turn is for.
+    pub fn front(&self, target: Target) -> Request {
+        self.queue.front(target)
+    }
+
+    /// The target's front request is done with, without having been sent.
+    pub fn drop_front(&mut self, target: Target) {
+        self.queue.pop(target);
+        self.queue.end_turn(target, false);
+    }
+
+    /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
+    pub fn begin(&mut self, now: Time, target: Target, request: Request, keep: bool) -> u32 {
+        if !keep {
+            self.queue.pop(target);
+        }
+        self.queue.end_turn(target, true);
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                let unused =
+                    UnderWay { request, target, sent: now, attempt: 0, generation: 0, active: false };
+                self.places.push(unused);
+                (self.places.len() - 1) as u16
+            }
+        };
+        let slot = &mut self.places[usize::from(place)];
+        *slot = UnderWay {
+            request,
+            target,
+            sent: now,
+            attempt: 0,
+            generation: slot.generation.wrapping_add(1),
+            active: true,
+        };
+        let tid = u32::from(slot.generation) << 16 | u32::from(place);
+        self.under_way += 1;
+        self.deadlines[0].push_back((now + self.timeout, tid));
+        tid
+    }
+
+    fn slot(&mut self, tid: u32) -> Option<&mut UnderWay> {
+        self.places
+            .get_mut(tid as usize & 0xffff)
+            .filter(|slot| slot.active && u32::from(slot.generation) == tid >> 16)
+    }
+
+    /// The request that an answer's transaction number names, if it still waits.
+    pub fn peek(&mut self, tid: u32) -> Option<Request> {
+        self.slot(tid).map(|slot| slot.request)
+    }
+
+    /// The request is answered.
+    pub fn answered(&mut self, now: Time, tid: u32) {
+        let Some(slot) = self.slot(tid) else { return };
+        slot.active = false;
+        let (target, attempt, sent) = (slot.target, slot.attempt, slot.sent);
+        self.finish(tid, target);
+        if attempt == 0 {
+            self.window.answered(now.since(sent));
+        }
+    }
+
+    fn finish(&mut self, tid: u32, target: Target) {
+        self.free.push(tid as u16);
+        self.under_way -= 1;
+        self.queue.release(target);
+    }
+
+    /// The request that was waiting came to nothing: ask again or give up.
+    pub fn failed(&mut self, now: Time, tid: u32) -> Option<Outcome> {
+        let retries = self.retries;
+        let slot = self.slot(tid)?;
+        let (request, sent, target) = (slot.request, slot.sent, slot.target);
+        if slot.attempt >= retries {
+            slot.active = false;
+            self.finish(tid, target);
+            self.window.lost(sent, now);
+            return Some(Outcome::GivenUp(request));
+        }
+        slot.attempt += 1;
+        slot.sent = now;
+        let attempt = slot.attempt;
+        self.window.lost(sent, now);
+        let wait = self.timeout.saturating_mul(1 << attempt.min(10));
+        self.deadlines[usize::from(attempt)].push_back((now + wait, tid));
+        Some(Outcome::Again(request, tid))
+    }
+
+    /// One request whose time is up, if there is any.
+    pub fn expired(&mut self, now: Time) -> Option<Outcome> {
+        for attempt in 0..self.deadlines.len() {
+            while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
+                if self.is_stale(tid, attempt) {
+                    self.deadlines[attempt].pop_front();
+                    continue;
+                }
+                if deadline > now {
+                    break;
+                }
+                self.deadlines[attempt].pop_front();
+                return self.failed(now, tid);
+            }
+        }
+        None
+    }
+
+    fn is_stale(&mut self, tid: u32, attempt: usize) -> bool {
+        self.slot(tid).is_none_or(|slot| usize::from(slot.attempt) != attempt)
+    }
+
+    /// When the next request's time is up.
+    pub fn next_deadline(&mut self) -> Option<Time> {
+        let mut next = None;
+        for attempt in 0..self.deadlines.len() {
+            while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
+                if self.is_stale(tid, attempt) {
+                    self.deadlines[attempt].pop_front();
+                    continue;
+                }
+                next = Some(next.map_or(deadline, |next: Time| next.min(deadline)));
+                break;
+            }
+        }
+        next
+    }
+
+    /// Forgets all that waits and flies: answers to it will not be known.
+    pub fn clear(&mut self) {
+        for (place, slot) in self.places.iter_mut().enumerate() {
+            if std::mem::take(&mut slot.active) {
+                self.free.push(place as u16);
+            }
+        }
+        self.under_way = 0;
+        self.queue.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fabric::NodeId;
+
+    fn exchange() -> Exchange {
+        Exchange::new(&Config { retries: 1, ..Config::default() })
+    }
+
+    fn send(exchange: &mut Exchange, now: Time) -> Option<u32> {
+        let target = exchange.next_target()?;
+        let request = exchange.front(target);
+        Some(exchange.begin(now, target, request, false))
+    }
+
+    #[test]
+    fn a_late_answer_is_known_for_what_it_is() {
+        let mut exchange = exchange();
+        let target = Target { node: 0, branch: 0 };
+        exchange.schedule(target, Request::Description(NodeId(0)));
+        let first = send(&mut exchange, Time(0)).unwrap();
+        exchange.answered(Time(5), first);
+        assert!(exchange.is_idle());
+        exchange.schedule(target, Request::GetSwitch(NodeId(0)));
+        let second = send(&mut exchange, Time(9)).unwrap();
+        assert_ne!(first, second);
+        assert_eq!(exchange.peek(first), None);
+        assert_eq!(exchange.peek(second), Some(Request::GetSwitch(NodeId(0))));
+    }
+
+    #[test]
+    fn what_is_not_answered_is_asked_again_and_given_up() {
+        let mut exchange = exchange();
+        let request = Request::Description(NodeId(0));
+        exchange.schedule(Target { node: 0, branch: 0 }, request);
+        let tid = send(&mut exchange, Time(0)).unwrap();
+        let due = exchange.next_deadline().unwrap();
+        assert_eq!(exchange.expired(Time(due.0 - 1)), None);
+        assert_eq!(exchange.expired(due), Some(Outcome::Again(request, tid)));
+        let due = exchange.next_deadline().unwrap();
+        assert_eq!(exchange.expired(due), Some(Outcome::GivenUp(request)));
+        assert!(exchange.is_idle());
+        assert_eq!(exchange.next_deadline(), None);
+    }
+
+    #[test]
+    fn no_device_gets_more_than_it_can_take() {
+        let mut exchange = exchange();
+        for node in 0..2 {
+            for _ in 0..20 {
+                exchange.schedule(Target { node, branch: node as u8 }, Request::Description(NodeId(node)));
+            }
+        }
+        let mut sent = Vec::new();
+        while let Some(tid) = send(&mut exchange, Time(0)) {
+            sent.push(exchange.peek(tid).unwrap());
+        }
+        let to = |node| sent.iter().filter(|&&request| request == Request::Description(NodeId(node))).count();
+        assert!(to(0) <= 3 && to(1) <= 3, "{sent:?}");
+        assert!(to(0).abs_diff(to(1)) <= 1, "branches take turns");
+    }
+}

@@ -1,0 +1,426 @@
+//! The manager's face and its phases.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use fabric::{Fabric, NodeId, NodeKind};
+use ib::{Method, Packet, Time};
+use routing::{Tables, Verification};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::devices::Devices;
+use crate::event::{Event, Input, Work};
+use crate::exchange::{Exchange, Outcome, Target};
+use crate::finding::{Finding, FindingKind};
+use crate::programming::Counts;
+use crate::report::{Progress, Report, Seconds, Verified};
+use crate::request::Request;
+use crate::standby::Others;
+use crate::sweep::Sweeping;
+
+/// What the manager is doing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Phase {
+    /// Finds every device.
+    Discover,
+    /// Gives out LIDs, computes tables and proves them.
+    Route,
+    /// Writes what differs.
+    Program,
+    /// Brings links from INIT to ARMED.
+    Arm,
+    /// Brings links from ARMED to ACTIVE.
+    Activate,
+    /// Everything is up; looks for changes.
+    Up,
+    /// Another manager is the master.
+    Standby,
+    /// The fabric cannot be brought up as asked; nothing was written.
+    Refused,
+}
+
+/// The tables of the bring-up before this one, with the numbers that switches had in it.
+pub(crate) struct Former {
+    pub tables: Tables,
+    pub nodes: FxHashMap<ib::Guid, NodeId>,
+}
+
+/// A subnet manager.
+pub struct SubnetManager {
+    pub(crate) config: Config,
+    pub(crate) phase: Phase,
+    pub(crate) devices: Devices,
+    pub(crate) exchange: Exchange,
+    /// Requests to send again, with their transaction numbers.
+    resend: VecDeque<(Request, u32)>,
+    /// Answers to what others asked.
+    pub(crate) replies: VecDeque<Packet>,
+    events: VecDeque<Event>,
+    pub(crate) findings: BTreeSet<Finding>,
+    pub(crate) counts: Counts,
+    pub(crate) tables: Option<Tables>,
+    pub(crate) former: Option<Former>,
+    /// Which nodes the manager reaches.
+    pub(crate) reached: Vec<bool>,
+    /// The next block to look at, by node.
+    pub(crate) cursor: Vec<u32>,
+    pub(crate) routing: Option<String>,
+    pub(crate) verification: Verification,
+    pub(crate) lids_given: usize,
+    pub(crate) refused: Option<String>,
+    work: Option<Work>,
+    started: Time,
+    /// When each phase began: discover, route, program, up.
+    marks: [Option<Time>; 4],
+    done: u64,
+    of: u64,
+    pub(crate) sweeping: Sweeping,
+    pub(crate) others: Others,
+}
+
+impl SubnetManager {
+    /// A manager that begins to look around at `now`.
+    pub fn new(config: Config, now: Time) -> Self {
+        let mut manager = Self {
+            exchange: Exchange::new(&config),
+            config,
+            phase: Phase::Discover,
+            devices: Devices::new(),
+            resend: VecDeque::new(),
+            replies: VecDeque::new(),
+            events: VecDeque::new(),
+            findings: BTreeSet::new(),
+            counts: Counts::default(),
+            tables: None,
+            former: None,
+            reached: Vec::new(),
+            cursor: Vec::new(),
+            routing: None,
+            verification: Verification::default(),
+            lids_given: 0,
+            refused: None,
+            work: None,
+            started: now,
+            marks: [None; 4],
+            done: 0,
+            of: 0,
+            sweeping: Sweeping::default(),
+            others: Others::default(),
+        };
+        manager.begin_discovery(now);
+        manager
+    }
+
+    /// Takes in what came, or lets time pass.
+    pub fn input(&mut self, now: Time, input: Input<'_>) {
+        match input {
+            Input::Packet(packet) if packet.status != 0 => {
+                if let Some(outcome) = self.exchange.failed(now, packet.mad.tid() as u32) {
+                    self.came_to_nothing(now, outcome);
+                }
+            }
+            Input::Packet(packet) => self.packet(now, packet),
+            Input::Sweep => self.sweep_soon(now, "asked for"),
+            Input::Tick => {
+                while let Some(outcome) = self.exchange.expired(now) {
+                    self.came_to_nothing(now, outcome);
+                }
+                self.tick_sweep(now);
+            }
+        }
+        self.advance(now);
+    }
+
+    /// What the manager wants sent now, appended to `out`.
+    pub fn poll_send(&mut self, now: Time, out: &mut Vec<Packet>) {
+        out.extend(self.replies.drain(..));
+        while let Some((request, tid)) = self.resend.pop_front() {
+            if self.exchange.peek(tid) == Some(request)
+                && let Some(mad) = self.build(request, tid)
+            {
+                self.counts.retried(request);
+                out.push(Packet::directed(mad));
+            }
+        }
+        loop {
+            while self.work.is_none()
+                && let Some(target) = self.exchange.next_target()
+            {
+                self.take_turn(now, target, out);
+            }
+            if !self.advance(now) {
+                break;
+            }
+        }
+    }
+
+    /// Sends what a target's turn is for.
+    fn take_turn(&mut self, now: Time, target: Target, out: &mut Vec<Packet>) {
+        let front = self.exchange.front(target);
+        let (request, keep) = match front {
+            Request::ProgramTables(node) => match self.next_changed_block(node) {
+                Some(block) => (Request::SetTable(node, block), true),
+                None => return self.exchange.drop_front(target),
+            },
+            Request::ReadTables(node) => match self.next_block_to_read(node) {
+                Some(block) => (Request::GetTable(node, block), true),
+                None => return self.exchange.drop_front(target),
+            },
+            request => (request, false),
+        };
+        let tid = self.exchange.begin(now, target, request, keep);
+        match self.build(request, tid) {
+            Some(mad) => {
+                self.counts.sent(request);
+                out.push(Packet::directed(mad));
+            }
+            // A route longer than a MAD can hold: nothing to send, as if nobody had answered.
+            None => {
+                self.exchange.answered(now, tid);
+                self.given_up(now, request);
+            }
+        }
+    }
+
+    /// When the manager wants to be called again, if nothing comes before.
+    pub fn next_deadline(&mut self) -> Option<Time> {
+        let due = self.next_sweep();
+        match (self.exchange.next_deadline(), due) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// What the manager has to compute before it goes on.
+    pub fn poll_work(&self) -> Option<Work> {
+        self.work
+    }
+
+    /// Computes it.
+    pub fn do_work(&mut self, now: Time) {
+        if self.work.take() == Some(Work::Route) {
+            self.compute_paths(now);
+            self.advance(now);
+        }
+    }
+
+    /// What the manager has to say, oldest first.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    pub(crate) fn say(&mut self, event: Event) {
+        self.events.push_back(event);
+    }
+
+    /// What the manager is doing.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether nothing is left to do but to wait for changes.
+    pub fn is_settled(&self) -> bool {
+        matches!(self.phase, Phase::Up | Phase::Standby | Phase::Refused)
+            && self.exchange.is_idle()
+            && self.work.is_none()
+            && self.replies.is_empty()
+    }
+
+    /// The fabric as found, with the LIDs that were given out.
+    pub fn fabric(&self) -> &Fabric {
+        &self.devices.fabric
+    }
+
+    /// The tables that were written.
+    pub fn tables(&self) -> Option<&Tables> {
+        self.tables.as_ref()
+    }
+
+    /// How many MADs are under way, and how many may be.
+    pub fn window(&self) -> (usize, usize) {
+        (self.exchange.under_way(), self.exchange.window())
+    }
+
+    /// How far the phase is.
+    pub fn progress(&self) -> Progress {
+        Progress { phase: self.phase, done: self.done, of: self.of, nodes: self.devices.fabric.node_count() }
+    }
+
+    /// What the manager has done.
+    pub fn report(&self) -> Report {
+        let fabric = &self.devices.fabric;
+        let managed = |node: NodeId| self.reached.get(node.index()).copied().unwrap_or(true);
+        let count = |kind| fabric.nodes().filter(|&n| managed(n) && fabric.kind(n) == kind).count();
+        let links = fabric.links().filter(|&(a, _)| managed(fabric.node_of(a))).count();
+        let between = |from: Option<Time>, to: Option<Time>| match (from, to) {
+            (Some(from), Some(to)) => Seconds::of(to.since(from)),
+            _ => 0.0,
+        };
+        let [discover, route, program, up] = self.marks;
+        Report {
+            state: self.phase,
+            switches: count(NodeKind::Switch),
+            hosts: count(NodeKind::ChannelAdapter),
+            links,
+            lids: self.lids_given,
+            routing: self.routing.clone(),
+            mads: self.counts.mads(),
+            lft_blocks_written: self.counts.blocks_written(),
+            seconds: Seconds {
+                discover: between(discover, route),
+                route: between(route, program),
+                program: between(program, up),
+                total: between(Some(self.started), up),
+            },
+            verify: Verified {
+                pairs: self.verification.pairs,
+                unreachable: self.verification.unreachable,
+                loops: self.verification.loops,
+                credit_loops: self.verification.credit_loops,
+            },
+            refused: self.refused.clone(),
+            findings: self.findings.iter().cloned().collect(),
+        }
+    }
+
+    pub(crate) fn find(&mut self, kind: FindingKind, place: String, message: String, mend: &str) {
+        let finding = Finding { kind, place, message, mend: mend.to_owned() };
+        if self.findings.insert(finding.clone()) {
+            self.say(Event::Finding(finding));
+        }
+    }
+
+    pub(crate) fn schedule(&mut self, node: NodeId, request: Request) {
+        self.of += 1;
+        let hops = self.devices.route(node);
+        let own_is_switch = self
+            .devices
+            .own
+            .is_some_and(|own| self.devices.fabric.is_switch(self.devices.fabric.node_of(own)));
+        let at = usize::from(!own_is_switch);
+        let branch = hops.hops().get(at).copied().unwrap_or(0);
+        self.exchange.schedule(Target { node: node.0, branch }, request);
+    }
+
+    pub(crate) fn schedule_local(&mut self) {
+        self.of += 1;
+        self.exchange.schedule(Target { node: 0, branch: 0 }, Request::Local);
+    }
+
+    pub(crate) fn enter(&mut self, now: Time, phase: Phase) {
+        self.phase = phase;
+        (self.done, self.of) = (0, 0);
+        let mark = match phase {
+            Phase::Discover => {
+                self.started = now;
+                self.marks = [None; 4];
+                0
+            }
+            Phase::Route => 1,
+            Phase::Program => 2,
+            _ => 3,
+        };
+        if mark == 3 || self.marks[mark].is_none() {
+            self.marks[mark] = Some(now);
+        }
+        self.say(Event::Phase { phase });
+    }
+
+    /// Goes on to the next phase where this one has nothing left; says whether it did.
+    fn advance(&mut self, now: Time) -> bool {
+        if self.work.is_some() || !self.exchange.is_idle() || !self.resend.is_empty() {
+            return false;
+        }
+        match self.phase {
+            Phase::Discover => self.end_discovery(now),
+            Phase::Program => self.begin_arming(now),
+            Phase::Arm => self.begin_activation(now),
+            Phase::Activate => self.come_up(now),
+            Phase::Up | Phase::Standby => return self.end_sweep(now),
+            Phase::Route | Phase::Refused => return false,
+        }
+        true
+    }
+
+    pub(crate) fn want_work(&mut self, work: Work) {
+        self.work = Some(work);
+    }
+
+    fn packet(&mut self, now: Time, packet: &Packet) {
+        let mad = &packet.mad;
+        match mad.method() {
+            Method::GET_RESP => self.answer(now, packet),
+            Method::TRAP => self.trap(now, packet),
+            Method::GET | Method::SET => self.asked(now, packet),
+            _ => self.counts.ignored(),
+        }
+    }
+
+    fn answer(&mut self, now: Time, packet: &Packet) {
+        let mad = &packet.mad;
+        let tid = mad.tid() as u32;
+        let Some(request) = self.exchange.peek(tid) else {
+            self.counts.ignored();
+            return;
+        };
+        if mad.attribute_id() != request.attribute()
+            || mad.attribute_modifier() != self.modifier(request)
+            || !matches!(mad.class().0, 0x01 | 0x81)
+        {
+            self.garbage(now, tid, request, "it answers another question than was asked");
+            return;
+        }
+        let status = mad.status();
+        if status == ib::Status::BUSY {
+            if let Some(outcome) = self.exchange.failed(now, tid) {
+                self.came_to_nothing(now, outcome);
+            }
+            return;
+        }
+        if status.is_ok()
+            && let Err(why) = self.plausible(request, mad)
+        {
+            self.garbage(now, tid, request, why);
+            return;
+        }
+        self.exchange.answered(now, tid);
+        self.counts.answered(request);
+        self.done += 1;
+        if status.is_ok() {
+            self.handle(now, request, mad);
+        } else {
+            self.refused_by_device(now, request, status);
+        }
+    }
+
+    fn garbage(&mut self, now: Time, tid: u32, request: Request, why: &str) {
+        self.counts.ignored();
+        let place = self.place(request);
+        self.find(
+            FindingKind::Garbage,
+            place,
+            format!("an answer to {} makes no sense: {why}", crate::programming::kind_name(request)),
+            "update the device's firmware, or replace it",
+        );
+        if let Some(outcome) = self.exchange.failed(now, tid) {
+            self.came_to_nothing(now, outcome);
+        }
+    }
+
+    fn came_to_nothing(&mut self, now: Time, outcome: Outcome) {
+        match outcome {
+            Outcome::Again(request, tid) => self.resend.push_back((request, tid)),
+            Outcome::GivenUp(request) => {
+                self.done += 1;
+                self.given_up(now, request);
+            }
+        }
+    }
+
+    pub(crate) fn forget_requests(&mut self) {
+        self.exchange.clear();
+        self.resend.clear();
+    }
+}

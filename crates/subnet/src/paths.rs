@@ -1,0 +1,94 @@
+//! LIDs, tables and their proof, before anything is written.
+
+use ib::Time;
+use routing::{RouteError, Tables, auto, engine_by_name, verify};
+
+use crate::event::Event;
+use crate::finding::FindingKind;
+use crate::manager::{Phase, SubnetManager};
+
+impl SubnetManager {
+    pub(crate) fn compute_paths(&mut self, now: Time) {
+        self.reached = self.devices.prune();
+        if let Err(reason) = self.assign_lids() {
+            self.refuse(now, reason);
+            return;
+        }
+        let tables = match self.route() {
+            Ok(tables) => tables,
+            Err(error) => {
+                self.refuse(now, error.to_string());
+                return;
+            }
+        };
+        self.verification = verify(&self.devices.fabric, &tables);
+        if !self.verification.is_clean() {
+            let said = self.unproven();
+            self.find(
+                FindingKind::Unproven,
+                "the fabric".to_owned(),
+                said.clone(),
+                "choose another engine with --engine, or mend the cabling",
+            );
+            self.refuse(now, said);
+            return;
+        }
+        if let Some(reason) = self.beyond_some_table(&tables) {
+            self.refuse(now, reason);
+            return;
+        }
+        self.tables = Some(tables);
+        self.begin_programming(now);
+    }
+
+    fn route(&mut self) -> Result<Tables, RouteError> {
+        let fabric = &self.devices.fabric;
+        if self.config.engine == "auto" {
+            let (tables, choice) = auto(fabric)?;
+            self.routing = Some(choice.to_string());
+            return Ok(tables);
+        }
+        let engine = engine_by_name(&self.config.engine)?;
+        let tables = engine.route(fabric)?;
+        self.routing = Some(format!("{} (asked for)", engine.name()));
+        Ok(tables)
+    }
+
+    fn unproven(&self) -> String {
+        let proof = &self.verification;
+        let mut said = format!(
+            "the tables are not sound and were not written: {} of {} pairs unreachable, {} loops, {} credit loops",
+            proof.unreachable, proof.pairs, proof.loops, proof.credit_loops
+        );
+        if let Some(pair) = &proof.first_unreachable {
+            said.push_str(&format!("; no path from {} to {} (LID {})", pair.from, pair.to, pair.lid));
+        }
+        if let Some(witness) = &proof.witness {
+            said.push_str(&format!("; a credit loop: {}", witness.ports.join(" -> ")));
+        }
+        said
+    }
+
+    /// A switch whose table cannot hold all LIDs.
+    fn beyond_some_table(&self, tables: &Tables) -> Option<String> {
+        let top = |node| tables.top_lid(node);
+        tables.switches().iter().copied().filter(|&node| self.reached[node.index()]).find_map(|node| {
+            let cap = self.devices.switches[node.index()].linear_fdb_cap;
+            (top(node) >= cap).then(|| {
+                format!(
+                    "the forwarding table of {} holds {cap} LIDs and the fabric needs {}: replace the switch, or split \
+                     the fabric into subnets",
+                    self.devices.place(self.devices.management_port(node)),
+                    top(node) + 1,
+                )
+            })
+        })
+    }
+
+    pub(crate) fn refuse(&mut self, now: Time, reason: String) {
+        self.forget_requests();
+        self.refused = Some(reason.clone());
+        self.enter(now, Phase::Refused);
+        self.say(Event::Refused { reason });
+    }
+}

@@ -1,0 +1,81 @@
+//! What the manager asks of devices. A request is a few bytes; its MAD is built from the manager's state each time it
+//! is sent, so that nothing but the request itself waits.
+
+use fabric::{NodeId, PortId};
+use ib::{AttributeId, Method};
+
+/// One request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Request {
+    /// What sits at the end of the manager's own port.
+    Local,
+    /// What sits beyond a port.
+    Probe(PortId),
+    /// A node's name.
+    Description(NodeId),
+    /// A switch's tables.
+    GetSwitch(NodeId),
+    /// One port.
+    GetPort(PortId),
+    /// One port, asked for through itself: an adapter's, or the manager's own.
+    GetEndPort(PortId),
+    /// A block of a forwarding table.
+    GetTable(NodeId, u32),
+    /// An end port's partitions.
+    GetPartitions(PortId),
+    /// Who manages behind a port.
+    GetManager(PortId),
+    /// A switch's tables.
+    SetSwitch(NodeId),
+    /// A block of a forwarding table.
+    SetTable(NodeId, u32),
+    /// An end port's partitions.
+    SetPartitions(PortId),
+    /// An adapter port's mapping of service levels.
+    SetMapping(PortId),
+    /// An adapter port's arbitration table: 1 low, 3 high.
+    SetArbitration(PortId, u8),
+    /// A port's addresses, sizes, and the first step of its state.
+    SetPort(PortId),
+    /// A port into service.
+    Activate(PortId),
+    /// Looks whether a switch has seen a change.
+    Sweep(NodeId),
+    /// All blocks that differ, one after another: stays in the queue until none is left.
+    ProgramTables(NodeId),
+    /// All blocks of a table, one after another: stays in the queue until none is left.
+    ReadTables(NodeId),
+}
+
+impl Request {
+    pub fn method(self) -> Method {
+        match self {
+            Self::SetSwitch(_)
+            | Self::SetTable(..)
+            | Self::SetPartitions(_)
+            | Self::SetMapping(_)
+            | Self::SetArbitration(..)
+            | Self::SetPort(_)
+            | Self::Activate(_) => Method::SET,
+            _ => Method::GET,
+        }
+    }
+
+    pub fn attribute(self) -> AttributeId {
+        match self {
+            Self::Local | Self::Probe(_) => AttributeId::NODE_INFO,
+            Self::Description(_) => AttributeId::NODE_DESCRIPTION,
+            Self::GetSwitch(_) | Self::SetSwitch(_) | Self::Sweep(_) => AttributeId::SWITCH_INFO,
+            Self::GetPort(_) | Self::GetEndPort(_) | Self::SetPort(_) | Self::Activate(_) => {
+                AttributeId::PORT_INFO
+            }
+            Self::GetTable(..) | Self::SetTable(..) | Self::ProgramTables(_) | Self::ReadTables(_) => {
+                AttributeId::LINEAR_FORWARDING_TABLE
+            }
+            Self::GetPartitions(_) | Self::SetPartitions(_) => AttributeId::P_KEY_TABLE,
+            Self::GetManager(_) => AttributeId::SM_INFO,
+            Self::SetMapping(_) => AttributeId::SL_TO_VL_MAPPING,
+            Self::SetArbitration(..) => AttributeId::VL_ARBITRATION,
+        }
+    }
+}
