@@ -5,10 +5,13 @@ use std::fmt;
 use fabric::Fabric;
 use serde::Serialize;
 
+use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::engines::{FatTree, MinHop, UpDown};
 use crate::error::RouteError;
+use crate::paths::Paths;
 use crate::ranks;
+use crate::spread::spread;
 use crate::switches::Switches;
 use crate::tables::Tables;
 use crate::verify::verify;
@@ -54,18 +57,24 @@ pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
         }
     }
     let topology = "no tree".to_owned();
-    let shortest = MinHop.route(fabric)?;
-    let proof = verify(fabric, &shortest);
+    switches.check_lids(fabric)?;
+    let paths = Paths::shortest(fabric, &switches)?;
+    // Spread plainly first: where that has a credit loop, evening out the load would be in vain.
+    let mut proof = verify(fabric, &spread(fabric, &switches, &paths, &rank));
     if proof.credit_loops == 0 {
-        let reason = "shortest paths, and no credit loop on one lane".to_owned();
-        return Ok((shortest, choice(topology, MinHop.name(), reason)));
+        let tables = balanced(fabric, &switches, &paths, &rank);
+        proof = verify(fabric, &tables);
+        if proof.credit_loops == 0 {
+            let reason = "shortest paths, and no credit loop on one lane".to_owned();
+            return Ok((tables, choice(topology, MinHop.name(), reason)));
+        }
     }
+    drop(paths);
     let circle = proof.witness.map_or_else(String::new, |witness| witness.ports.join(" -> "));
-    drop(shortest);
     let reason = format!("shortest paths would have a credit loop on one lane: {circle}");
     // The tree's own rule is the better one where it leaves no pair out, even if some cables join equals.
-    if let Ok(tables) = FatTree.route(fabric)
-        && levels > 1
+    if levels > 1
+        && let Ok(tables) = FatTree.route(fabric)
     {
         return Ok((tables, choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason)));
     }

@@ -11,14 +11,17 @@ use crate::spread::spread;
 use crate::switches::Switches;
 use crate::tables::Tables;
 
-/// Links looked at before it ends: bounds the time to about a second on any fabric.
-const WORK: u64 = 100_000_000;
+/// Links looked at before it ends: bounds the time to about half a second on any fabric.
+const WORK: u64 = 200_000_000;
 /// Most rounds over all destinations.
 const ROUNDS: u64 = 12;
 /// Rounds in a row that may bring nothing before it ends.
 const PATIENCE: u64 = 3;
 /// Hosts times switches beyond which the first spread stands: counting its loads alone would take too long.
-const MOST_ENTRIES: usize = 16_000_000;
+const MOST_ENTRIES: u64 = 17_000_000;
+
+/// Links times switches beyond which it stands as well: finding all ways would take too long.
+const MOST_WAYS: usize = 70_000_000;
 
 /// Tables over `paths` whose links carry about as many paths as each other. Regular trees and very large fabrics keep
 /// the even spread of [`spread`].
@@ -26,11 +29,18 @@ pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32
     let mut tables = spread(fabric, switches, paths, rank);
     let several_lids =
         (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
-    let entries = switches.len() * switches.destination_count();
-    if !several_lids && entries <= MOST_ENTRIES && !ranks::is_regular(switches, rank) {
+    let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
+    let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
+    if !several_lids && ways_are_soon_found && is_small(switches) && !ranks::is_regular(switches, rank) {
         Balance::new(switches, paths, &tables).improve(&mut tables);
     }
     tables
+}
+
+/// Whether loads on all links are soon counted.
+pub(crate) fn is_small(switches: &Switches) -> bool {
+    let hosts: u64 = (0..switches.len()).map(|switch| u64::from(switches.hosts(switch))).sum();
+    hosts * switches.len() as u64 <= MOST_ENTRIES
 }
 
 /// No link is chosen.
@@ -59,6 +69,8 @@ struct Ways {
     first: Vec<u32>,
     /// (link, switch it leads to)
     links: Vec<(u32, u32)>,
+    /// Links on all these ways: what choosing among them has to look at, at most.
+    looks: u64,
 }
 
 impl<'a> Balance<'a> {
@@ -101,13 +113,14 @@ impl<'a> Balance<'a> {
     }
 
     fn improve(&mut self, tables: &mut Tables) {
+        let switches = self.switches.len() as u64;
         let mut ways = Ways::default();
         let mut looks = 0;
         self.each_target(|this, host, fresh| {
             if fresh {
                 this.find_ways(host, &mut ways);
             }
-            looks += ways.links.len() as u64;
+            looks += ways.looks;
             this.add(&ways, host);
         });
         // Where all destinations cannot be taken up several times, only those on the most loaded links are.
@@ -120,8 +133,14 @@ impl<'a> Balance<'a> {
             let mut known = false;
             self.each_target(|this, host, fresh| {
                 known &= !fresh;
-                if left == 0 || (some && !this.crosses(host, hot)) {
+                if left == 0 {
                     return;
+                }
+                if some {
+                    left = left.saturating_sub(switches / 8);
+                    if !this.crosses(host, hot) {
+                        return;
+                    }
                 }
                 if !known {
                     this.find_ways(host, &mut ways);
@@ -129,7 +148,7 @@ impl<'a> Balance<'a> {
                 }
                 this.take_away(&ways, host);
                 this.choose(&ways, host, if some { ROUNDS } else { round });
-                left = left.saturating_sub(ways.links.len() as u64);
+                left = left.saturating_sub(ways.looks);
             });
             let quality = self.quality();
             if quality < best.0 {
@@ -178,6 +197,7 @@ impl<'a> Balance<'a> {
         ways.links.clear();
         ways.first.clear();
         ways.first.push(0);
+        ways.looks = 0;
         for &switch in &ways.order {
             let switch = switch as usize;
             let own = cost(switch);
@@ -186,6 +206,8 @@ impl<'a> Balance<'a> {
                     ways.links.push((self.first_link[switch] + place as u32, link.peer));
                 }
             }
+            let added = ways.links.len() as u64 - u64::from(ways.first[ways.first.len() - 1]);
+            ways.looks += added * hops(switch as u32).map_or(0, u64::from);
             ways.first.push(ways.links.len() as u32);
         }
     }

@@ -8,10 +8,11 @@ use std::cmp::Reverse;
 use fabric::Fabric;
 
 use super::fat_tree::detour_sum;
-use crate::balance::balanced;
+use crate::balance::{balanced, is_small};
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::paths::Paths;
+use crate::quality::link_load;
 use crate::ranks;
 use crate::switches::Switches;
 use crate::tables::Tables;
@@ -30,21 +31,27 @@ impl Engine for UpDown {
     fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
-        let best = roots(&switches)
-            .into_iter()
-            .map(|root| {
-                let rank = ranks::below(&switches, root);
-                let paths = Paths::up_down(&switches, &rank);
-                (detour_sum(&switches, &paths), paths, rank)
-            })
-            .min_by_key(|&(sum, ..)| sum);
-        let Some((sum, paths, rank)) = best else {
+        let rate = |rank: Vec<u32>| {
+            let paths = Paths::up_down(&switches, &rank);
+            (detour_sum(&switches, &paths), paths, rank)
+        };
+        let rooted = roots(&switches).into_iter().map(|root| rate(ranks::below(&switches, root)));
+        let Some((sum, paths, rank)) = rooted.min_by_key(|&(sum, ..)| sum) else {
             return Ok(Tables::empty(fabric));
         };
         if sum.missing > 0 {
             return Err(too_far(fabric, &switches, &paths));
         }
-        Ok(balanced(fabric, &switches, &paths, &rank))
+        let tables = balanced(fabric, &switches, &paths, &rank);
+        // Without a root all paths climb by the switches' numbers. Where that joins all pairs, as in a torus, no
+        // switch is the bottleneck that a root is.
+        let (sum, paths, rank) = rate(vec![0; switches.len()]);
+        if sum.missing > 0 || !is_small(&switches) {
+            return Ok(tables);
+        }
+        let rootless = balanced(fabric, &switches, &paths, &rank);
+        let busiest = |tables: &Tables| link_load(fabric, tables).max;
+        Ok(if busiest(&rootless) < busiest(&tables) { rootless } else { tables })
     }
 }
 
