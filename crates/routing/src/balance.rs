@@ -46,7 +46,7 @@ pub(crate) fn is_small(switches: &Switches) -> bool {
 /// No link is chosen.
 const NONE: u32 = u32::MAX;
 
-/// A host's LID with the link that each switch sends it by.
+/// The links chosen for every host, and the load that follows.
 struct Balance<'a> {
     switches: &'a Switches,
     paths: &'a Paths,

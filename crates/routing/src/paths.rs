@@ -14,6 +14,11 @@ use crate::switches::Switches;
 
 /// Cost of a target that no path leads to.
 pub const NO_PATH: u8 = 255;
+/// Longest of shortest paths that a cost can tell.
+const MOST_HOPS: u32 = 254;
+/// Longest of up-down paths that a cost can tell. A subnet manager in the middle reaches no further either: a directed
+/// route has at most 63 hops.
+pub const MOST_UP_DOWN_HOPS: u32 = 126;
 /// In up-down costs: the path starts upwards.
 const UP: u8 = 128;
 /// The hops of an up-down cost; this value means none.
@@ -60,7 +65,7 @@ impl Paths {
         }
         let row_of = (0..count as u32).collect();
         let paths = Self { switches: count, row_of, costs, heights: Vec::new() };
-        paths.check_reach(fabric, switches, 254, |_, _| true)?;
+        paths.check_reach(fabric, switches)?;
         Ok(paths)
     }
 
@@ -176,23 +181,13 @@ impl Paths {
         }
     }
 
-    fn check_reach(
-        &self,
-        fabric: &Fabric,
-        switches: &Switches,
-        limit: u32,
-        counts: impl Fn(usize, usize) -> bool,
-    ) -> Result<(), RouteError> {
+    fn check_reach(&self, fabric: &Fabric, switches: &Switches) -> Result<(), RouteError> {
         let part = parts(switches);
         for from in 0..self.switches {
-            let missing = self
-                .row(from)
-                .iter()
-                .enumerate()
-                .find(|&(to, &cost)| cost == NO_PATH && part[to] == part[from] && counts(from, to));
-            if let Some((to, _)) = missing {
+            let missing = |&(to, &cost): &(usize, &u8)| cost == NO_PATH && part[to] == part[from];
+            if let Some((to, _)) = self.row(from).iter().enumerate().find(missing) {
                 let name = |switch| fabric.name(switches.node(switch)).to_owned();
-                return Err(RouteError::TooFar { from: name(from), to: name(to), limit });
+                return Err(RouteError::TooFar { from: name(from), to: name(to), limit: MOST_HOPS });
             }
         }
         Ok(())

@@ -105,21 +105,26 @@ pub fn is_layered(switches: &Switches, rank: &[u32]) -> bool {
     neighbouring && rank.iter().any(|&rank| rank > 0)
 }
 
-/// Whether all switches of a rank are alike: as many cables up, to as many switches, as many down, as many hosts.
+/// Whether the cabling is a tree whose switches of a rank are alike: as many cables up, as many to each switch above,
+/// as many down. Hosts may be missing.
 pub fn is_regular(switches: &Switches, rank: &[u32]) -> bool {
-    let mut like: Vec<Option<[usize; 4]>> = Vec::new();
+    let mut like: Vec<Option<[usize; 3]>> = Vec::new();
     is_layered(switches, rank)
         && (0..rank.len()).all(|switch| {
             let own = rank[switch] as usize;
-            let above = |peer: usize| rank[peer] > rank[switch];
-            let up = switches.links(switch).iter().filter(|link| above(link.peer as usize)).count();
-            let down = switches.links(switch).len() - up;
-            let parents = distinct_peers(switches, switch).filter(|&peer| above(peer)).count();
-            let shape = [up, parents, down, switches.hosts(switch) as usize];
+            let above = |peer: u32| rank[peer as usize] > rank[switch];
+            let links = switches.links(switch);
+            let up = links.iter().filter(|link| above(link.peer)).count();
+            let mut peers: Vec<u32> =
+                links.iter().map(|link| link.peer).filter(|&peer| above(peer)).collect();
+            peers.sort_unstable();
+            let parents = peers.chunk_by(|a, b| a == b).count();
+            let even = peers.chunk_by(|a, b| a == b).all(|links| links.len() * parents == up);
             if like.len() <= own {
                 like.resize(own + 1, None);
             }
-            *like[own].get_or_insert(shape) == shape
+            let shape = [up, parents, links.len() - up];
+            even && *like[own].get_or_insert(shape) == shape
         })
 }
 

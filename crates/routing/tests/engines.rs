@@ -266,3 +266,58 @@ fn tables_depend_on_the_fabric_alone() {
     let fabric = with_lids(degraded(small(1), 10, 5));
     assert_eq!(auto(&fabric).unwrap(), auto(&fabric).unwrap());
 }
+
+#[test]
+fn a_chain_longer_than_a_subnet_is_refused_by_name() {
+    let chain = |switches: u32| {
+        let mut cables = String::new();
+        for i in 1..switches {
+            cables += &format!("s{}[1] s{i}[2]\n", i - 1);
+        }
+        drawn(&(cables + &format!("s0[3] h0[1]\ns{}[3] h1[1]", switches - 1)))
+    };
+    for engine in ["fat-tree", "min-hop", "up-down"] {
+        assert!(verify(&chain(120), &route(engine, &chain(120))).is_clean(), "{engine}");
+        let error = engine_by_name(engine).unwrap().route(&chain(300)).unwrap_err().to_string();
+        assert!(error.contains("s0") && error.contains("s299") || error.contains("s255"), "{error}");
+    }
+    assert!(auto(&chain(300)).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    #[test]
+    fn evening_out_never_loads_a_link_more(kind in 0..24usize, per_cent in 0..30u32, seed: u64) {
+        let fabric = degraded(small(kind), per_cent, seed);
+        let switches = routing::switches::Switches::new(&fabric);
+        let paths = routing::paths::Paths::shortest(&fabric, &switches).unwrap();
+        let rank = routing::ranks::of(&fabric, &switches);
+        let plain = link_load(&fabric, &routing::spread::spread(&fabric, &switches, &paths, &rank));
+        let even = link_load(&fabric, &routing::balance::balanced(&fabric, &switches, &paths, &rank));
+        prop_assert!(even.max <= plain.max);
+        // All paths are shortest ones in both.
+        prop_assert_eq!(even.mean, plain.mean);
+    }
+
+    #[test]
+    fn load_is_what_walking_counts(kind in 0..24usize, per_cent in 0..30u32, seed: u64) {
+        let fabric = degraded(small(kind), per_cent, seed);
+        let (tables, _) = auto(&fabric).unwrap();
+        let hosts: Vec<_> = fabric.end_ports().filter(|&port| !fabric.is_switch(fabric.node_of(port))).collect();
+        let mut used = vec![0u64; fabric.port_slot_count()];
+        for &from in &hosts {
+            for &to in hosts.iter().filter(|&&to| to != from) {
+                let mut at = fabric.peer(from).unwrap();
+                while fabric.is_switch(fabric.node_of(at)) {
+                    let node = fabric.node_of(at);
+                    let out = fabric.port(node, tables.get(node, fabric.lid(to).0));
+                    let Some((out, next)) = out.and_then(|out| Some((out, fabric.peer(out)?))) else { break };
+                    used[out.index()] += u64::from(fabric.is_switch(fabric.node_of(next)));
+                    at = next;
+                }
+            }
+        }
+        prop_assert_eq!(link_load(&fabric, &tables).max, used.into_iter().max().unwrap_or(0));
+    }
+}

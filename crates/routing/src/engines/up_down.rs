@@ -11,7 +11,7 @@ use super::fat_tree::detour_sum;
 use crate::balance::{balanced, is_small};
 use crate::engine::Engine;
 use crate::error::RouteError;
-use crate::paths::Paths;
+use crate::paths::{MOST_UP_DOWN_HOPS, Paths};
 use crate::quality::link_load;
 use crate::ranks;
 use crate::switches::Switches;
@@ -88,5 +88,5 @@ fn too_far(fabric: &Fabric, switches: &Switches, paths: &Paths) -> RouteError {
     let pair = super::fat_tree::first_missing(switches, paths);
     let name = |switch: usize| fabric.name(switches.node(switch)).to_owned();
     let (from, to) = pair.unwrap_or((0, 0));
-    RouteError::TooFar { from: name(from), to: name(to), limit: 126 }
+    RouteError::TooFar { from: name(from), to: name(to), limit: MOST_UP_DOWN_HOPS }
 }
