@@ -91,6 +91,8 @@ struct Reader<'a> {
     speed: Option<LinkSpeed>,
     skipped: u32,
     first_skipped: u32,
+    /// The node that the tool ran at, as its first lines say, and the line.
+    initiator: Option<(Guid, u32)>,
 }
 
 /// Reads a net file or the output of `ibnetdiscover`.
@@ -107,6 +109,7 @@ pub fn read(name: &str, text: &str, format: Format) -> Result<Loaded, FormatErro
         speed: None,
         skipped: 0,
         first_skipped: 0,
+        initiator: None,
     };
     for (number, line) in numbered(text) {
         reader.line(number, line)?;
@@ -122,6 +125,7 @@ pub fn read(name: &str, text: &str, format: Format) -> Result<Loaded, FormatErro
             "a node's record begins with Switch, Ca, Hca or Rt, its number of ports and its name in quotes",
         ));
     }
+    reader.refuse_without_initiator()?;
     reader.assembly.finish(format)
 }
 
@@ -135,7 +139,14 @@ impl<'a> Reader<'a> {
         cursor.skip_blanks();
         let rest = cursor.rest();
         match rest.as_bytes() {
-            [] | [b'#', ..] => Ok(()),
+            [] => Ok(()),
+            [b'#', ..] => {
+                if let Some(rest) = rest.strip_prefix("# Initiated from node ") {
+                    let guid = rest.split(' ').next().unwrap_or("").parse().ok();
+                    self.initiator = guid.map(|guid| (guid, number));
+                }
+                Ok(())
+            }
             [b'[', digit, ..] if digit.is_ascii_digit() => self.port(number, cursor),
             [b'@', ..] if self.format == Format::IbsimNet => Err(self.error(
                 number,
@@ -146,6 +157,23 @@ impl<'a> Reader<'a> {
             _ if is_header(rest) => self.header(number, cursor),
             _ => self.setting(number, rest),
         }
+    }
+
+    /// The tool prints the node that it ran at too, as a rule at the very end: without it the file is not whole.
+    fn refuse_without_initiator(&self) -> Result<(), FormatError> {
+        let Some((guid, line)) = self.initiator else { return Ok(()) };
+        let known = [b'H', b'S', b'R']
+            .iter()
+            .any(|&letter| self.assembly.described(Key::Guid(letter, guid.0)).is_some());
+        if known {
+            return Ok(());
+        }
+        Err(self.error(
+            line,
+            1,
+            format!("the tool ran at node {guid}, which has no record: the file is cut off"),
+            "print the whole fabric again, or take this line out if the file is meant to be a part",
+        ))
     }
 
     fn setting(&mut self, number: u32, line: &'a str) -> Result<(), FormatError> {
