@@ -92,7 +92,7 @@ impl SubnetManager {
         taken: &mut BTreeMap<Lid, PortId>,
         without: &mut BTreeSet<PortId>,
     ) {
-        let fits = |lid: Lid| lid != Lid::NONE && lid <= most;
+        let fits = |lid: Lid| lid != Lid::NONE && lid != Lid::PERMISSIVE && lid <= most;
         let mut conflicts = Vec::new();
         for &port in rows.iter().flatten() {
             let guid = self.devices.fabric.port_guid(port);
@@ -148,13 +148,13 @@ impl SubnetManager {
                 next = next.next_multiple_of(BLOCK);
             }
             for port in wanted {
-                while taken.contains_key(&Lid(next)) {
+                while !is_free(Lid(next), taken) {
                     next += 1;
                 }
                 let lid = if next <= most.0 {
                     next
                 } else {
-                    while taken.contains_key(&Lid(spare)) {
+                    while !is_free(Lid(spare), taken) {
                         spare += 1;
                     }
                     spare
@@ -164,6 +164,11 @@ impl SubnetManager {
             }
         }
     }
+}
+
+/// Whether a new port may have the LID. The permissive one is nobody's, under wide addressing too.
+fn is_free(lid: Lid, taken: &BTreeMap<Lid, PortId>) -> bool {
+    lid != Lid::PERMISSIVE && !taken.contains_key(&lid)
 }
 
 /// The last LID where every row is laid out by blocks.

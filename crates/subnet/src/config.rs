@@ -54,7 +54,7 @@ impl Default for Config {
             engine: "auto".to_owned(),
             addressing: Addressing::Standard,
             max_wire_smps: 0,
-            max_per_device: 3,
+            max_per_device: 2,
             timeout: Duration::from_millis(200),
             retries: 3,
             sweep_interval: Duration::from_secs(10),

@@ -53,8 +53,6 @@ pub struct SubnetManager {
     pub(crate) phase: Phase,
     pub(crate) devices: Devices,
     pub(crate) exchange: Exchange,
-    /// Requests to send again, with their transaction numbers.
-    resend: VecDeque<(Request, u32)>,
     /// Answers to what others asked.
     pub(crate) replies: VecDeque<Packet>,
     events: VecDeque<Event>,
@@ -88,7 +86,6 @@ impl SubnetManager {
             config,
             phase: Phase::Discover,
             devices: Devices::new(),
-            resend: VecDeque::new(),
             replies: VecDeque::new(),
             events: VecDeque::new(),
             findings: BTreeSet::new(),
@@ -136,10 +133,10 @@ impl SubnetManager {
     /// What the manager wants sent now, appended to `out`.
     pub fn poll_send(&mut self, now: Time, out: &mut Vec<Packet>) {
         out.extend(self.replies.drain(..));
-        while let Some((request, tid)) = self.resend.pop_front() {
-            if self.exchange.peek(tid) == Some(request)
-                && let Some(mad) = self.build(request, tid)
-            {
+        self.exchange.begin_sending();
+        while let Some((request, tid)) = self.exchange.next_resend(now) {
+            if let Some(mut mad) = self.build(request) {
+                mad.set_tid(u64::from(tid));
                 self.counts.retried(request);
                 out.push(Packet::directed(mad));
             }
@@ -170,18 +167,16 @@ impl SubnetManager {
             },
             request => (request, false),
         };
-        let tid = self.exchange.begin(now, target, request, keep);
-        match self.build(request, tid) {
-            Some(mad) => {
-                self.counts.sent(request);
-                out.push(Packet::directed(mad));
-            }
-            // A route longer than a MAD can hold: nothing to send, as if nobody had answered.
-            None => {
-                self.exchange.answered(now, tid);
-                self.given_up(now, request);
-            }
-        }
+        // A route longer than a MAD can hold: nothing to send, as if nobody had answered.
+        let Some(mut mad) = self.build(request) else {
+            self.exchange.drop_front(target);
+            self.given_up(now, request);
+            return;
+        };
+        let tid = self.exchange.begin(now, target, request, mad.hop_count(), keep);
+        mad.set_tid(u64::from(tid));
+        self.counts.sent(request);
+        out.push(Packet::directed(mad));
     }
 
     /// When the manager wants to be called again, if nothing comes before.
@@ -330,7 +325,7 @@ impl SubnetManager {
 
     /// Goes on to the next phase where this one has nothing left; says whether it did.
     fn advance(&mut self, now: Time) -> bool {
-        if self.work.is_some() || !self.exchange.is_idle() || !self.resend.is_empty() {
+        if self.work.is_some() || !self.exchange.is_idle() {
             return false;
         }
         match self.phase {
@@ -411,16 +406,11 @@ impl SubnetManager {
 
     fn came_to_nothing(&mut self, now: Time, outcome: Outcome) {
         match outcome {
-            Outcome::Again(request, tid) => self.resend.push_back((request, tid)),
+            Outcome::Again => {}
             Outcome::GivenUp(request) => {
                 self.done += 1;
                 self.given_up(now, request);
             }
         }
-    }
-
-    pub(crate) fn forget_requests(&mut self) {
-        self.exchange.clear();
-        self.resend.clear();
     }
 }

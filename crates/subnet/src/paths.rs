@@ -86,7 +86,7 @@ impl SubnetManager {
     }
 
     pub(crate) fn refuse(&mut self, now: Time, reason: String) {
-        self.forget_requests();
+        self.exchange.clear();
         self.refused = Some(reason.clone());
         self.enter(now, Phase::Refused);
         self.say(Event::Refused { reason });

@@ -26,7 +26,7 @@ use crate::request::Request;
 impl SubnetManager {
     /// Forgets what is known but LIDs and tables, and looks around anew.
     pub(crate) fn begin_discovery(&mut self, now: Time) {
-        self.forget_requests();
+        self.exchange.clear();
         self.devices = Devices::new();
         self.reached.clear();
         self.cursor.clear();

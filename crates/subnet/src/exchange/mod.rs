@@ -28,6 +28,8 @@ struct UnderWay {
     sent: Time,
     /// How often it was sent before.
     attempt: u8,
+    /// Hops to the device: how long an answer takes depends on it.
+    hops: u8,
     generation: u16,
     active: bool,
 }
@@ -37,8 +39,8 @@ struct UnderWay {
 pub(crate) enum Outcome {
     /// Nothing came, however often it was asked.
     GivenUp(Request),
-    /// Ask again: the request and its transaction number.
-    Again(Request, u32),
+    /// It waits to be sent again.
+    Again,
 }
 
 /// Requests that wait and that fly.
@@ -49,6 +51,8 @@ pub(crate) struct Exchange {
     window: Window,
     /// Deadlines by attempt: within one the waiting time is the same, so they come in order.
     deadlines: Vec<VecDeque<(Time, u32)>>,
+    /// Transactions that wait to be sent again.
+    resend: VecDeque<u32>,
     timeout: Duration,
     retries: u8,
     under_way: usize,
@@ -62,10 +66,16 @@ impl Exchange {
             queue: Queue::new(config.max_per_device.max(1)),
             window: Window::new(config.max_wire_smps, MOST_UNDER_WAY),
             deadlines: vec![VecDeque::new(); usize::from(config.retries) + 1],
+            resend: VecDeque::new(),
             timeout: config.timeout,
             retries: config.retries,
             under_way: 0,
         }
+    }
+
+    /// A turn to send begins: says to the window how much there is on the wire.
+    pub fn begin_sending(&mut self) {
+        self.window.begin_sending(self.on_the_wire());
     }
 
     /// A request waits its turn at the target.
@@ -88,9 +98,35 @@ impl Exchange {
         self.window.size()
     }
 
+    /// Requests under way that do not wait to be sent again.
+    fn on_the_wire(&self) -> usize {
+        self.under_way.saturating_sub(self.resend.len())
+    }
+
+    /// The next transaction to send again, if the window has room.
+    pub fn next_resend(&mut self, now: Time) -> Option<(Request, u32)> {
+        while let Some(&tid) = self.resend.front() {
+            if self.slot(tid).is_none() {
+                self.resend.pop_front();
+                continue;
+            }
+            if !self.window.take(self.on_the_wire()) {
+                return None;
+            }
+            self.resend.pop_front();
+            let slot = self.slot(tid)?;
+            slot.sent = now;
+            let (request, attempt) = (slot.request, slot.attempt);
+            let wait = self.timeout.saturating_mul(1 << attempt.min(10));
+            self.deadlines[usize::from(attempt)].push_back((now + wait, tid));
+            return Some((request, tid));
+        }
+        None
+    }
+
     /// The next target whose turn it is, if the window has room; its front request is [`Exchange::front`].
     pub fn next_target(&mut self) -> Option<Target> {
-        if self.under_way >= self.window.size() {
+        if !self.window.has_room(self.under_way) {
             return None;
         }
         self.queue.next_target(self.window.size())
@@ -108,7 +144,8 @@ impl Exchange {
     }
 
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
-    pub fn begin(&mut self, now: Time, target: Target, request: Request, keep: bool) -> u32 {
+    pub fn begin(&mut self, now: Time, target: Target, request: Request, hops: u8, keep: bool) -> u32 {
+        self.window.take(self.under_way);
         if !keep {
             self.queue.pop(target);
         }
@@ -117,7 +154,7 @@ impl Exchange {
             Some(place) => place,
             None => {
                 let unused =
-                    UnderWay { request, target, sent: now, attempt: 0, generation: 0, active: false };
+                    UnderWay { request, target, sent: now, attempt: 0, hops, generation: 0, active: false };
                 self.places.push(unused);
                 (self.places.len() - 1) as u16
             }
@@ -128,6 +165,7 @@ impl Exchange {
             target,
             sent: now,
             attempt: 0,
+            hops,
             generation: slot.generation.wrapping_add(1),
             active: true,
         };
@@ -152,11 +190,10 @@ impl Exchange {
     pub fn answered(&mut self, now: Time, tid: u32) {
         let Some(slot) = self.slot(tid) else { return };
         slot.active = false;
-        let (target, attempt, sent) = (slot.target, slot.attempt, slot.sent);
+        let (target, attempt, sent, hops) = (slot.target, slot.attempt, slot.sent, slot.hops);
         self.finish(tid, target);
-        if attempt == 0 {
-            self.window.answered(now.since(sent));
-        }
+        // The answer to a request that was sent twice may belong to either.
+        self.window.answered((attempt == 0).then(|| (hops, now.since(sent))));
     }
 
     fn finish(&mut self, tid: u32, target: Target) {
@@ -177,12 +214,9 @@ impl Exchange {
             return Some(Outcome::GivenUp(request));
         }
         slot.attempt += 1;
-        slot.sent = now;
-        let attempt = slot.attempt;
         self.window.lost(sent, now);
-        let wait = self.timeout.saturating_mul(1 << attempt.min(10));
-        self.deadlines[usize::from(attempt)].push_back((now + wait, tid));
-        Some(Outcome::Again(request, tid))
+        self.resend.push_back(tid);
+        Some(Outcome::Again)
     }
 
     /// One request whose time is up, if there is any.
@@ -231,6 +265,7 @@ impl Exchange {
             }
         }
         self.under_way = 0;
+        self.resend.clear();
         self.queue.clear();
     }
 }
@@ -247,18 +282,20 @@ mod tests {
     fn send(exchange: &mut Exchange, now: Time) -> Option<u32> {
         let target = exchange.next_target()?;
         let request = exchange.front(target);
-        Some(exchange.begin(now, target, request, false))
+        Some(exchange.begin(now, target, request, 1, false))
     }
 
     #[test]
     fn a_late_answer_is_known_for_what_it_is() {
         let mut exchange = exchange();
+        exchange.begin_sending();
         let target = Target { node: 0, branch: 0 };
         exchange.schedule(target, Request::Description(NodeId(0)));
         let first = send(&mut exchange, Time(0)).unwrap();
         exchange.answered(Time(5), first);
         assert!(exchange.is_idle());
         exchange.schedule(target, Request::GetSwitch(NodeId(0)));
+        exchange.begin_sending();
         let second = send(&mut exchange, Time(9)).unwrap();
         assert_ne!(first, second);
         assert_eq!(exchange.peek(first), None);
@@ -270,10 +307,13 @@ mod tests {
         let mut exchange = exchange();
         let request = Request::Description(NodeId(0));
         exchange.schedule(Target { node: 0, branch: 0 }, request);
+        exchange.begin_sending();
         let tid = send(&mut exchange, Time(0)).unwrap();
         let due = exchange.next_deadline().unwrap();
         assert_eq!(exchange.expired(Time(due.0 - 1)), None);
-        assert_eq!(exchange.expired(due), Some(Outcome::Again(request, tid)));
+        assert_eq!(exchange.expired(due), Some(Outcome::Again));
+        exchange.begin_sending();
+        assert_eq!(exchange.next_resend(due), Some((request, tid)));
         let due = exchange.next_deadline().unwrap();
         assert_eq!(exchange.expired(due), Some(Outcome::GivenUp(request)));
         assert!(exchange.is_idle());
@@ -289,11 +329,13 @@ mod tests {
             }
         }
         let mut sent = Vec::new();
+        exchange.begin_sending();
         while let Some(tid) = send(&mut exchange, Time(0)) {
             sent.push(exchange.peek(tid).unwrap());
         }
+        assert_eq!(sent.len(), 4, "no more leave at once than a port can hold");
         let to = |node| sent.iter().filter(|&&request| request == Request::Description(NodeId(node))).count();
-        assert!(to(0) <= 3 && to(1) <= 3, "{sent:?}");
+        assert!(to(0) <= 2 && to(1) <= 2, "{sent:?}");
         assert!(to(0).abs_diff(to(1)) <= 1, "branches take turns");
     }
 }

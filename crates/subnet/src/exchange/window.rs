@@ -1,25 +1,43 @@
-//! How many MADs may be under way at once.
+//! How many MADs may be under way at once, and how many may leave together.
 //!
-//! Subnet management has no flow control: a switch has a few buffers a port for it, and drops what comes beyond. The
-//! window opens by one for each answer, so that never more than two MADs leave together, until something is lost;
-//! then it remembers three quarters of where that was, falls back to half, and opens quickly up to the mark and by one
-//! in a thousand answers beyond it. So a fabric is probed for more room all the time, at a price of less than one MAD
-//! in a hundred.
+//! Subnet management has no flow control: a switch has a few buffers a port for it, and drops what comes beyond. So
+//! three things hold the manager back.
+//!
+//! - **Bursts.** MADs leave in step with answers, two for each while the window opens, one after; from rest no more
+//!   than four leave together. What is sent again keeps to this too.
+//! - **Delay.** The window opens by one for each answer until answers take more than twice as long as the fastest
+//!   ever did over as many hops: then a queue has formed somewhere. From there it only creeps, and only while the
+//!   queue is short.
+//! - **Loss.** Where something is lost all the same, the window remembers three quarters of where that was as its mark
+//!   and falls back to half.
 
 use std::time::Duration;
 
 use ib::Time;
 
+/// MADs that may leave together from rest: what one port of a switch can hold.
+const BURST: usize = 4;
 /// MADs under way to begin with.
 const FIRST: f64 = 4.0;
-/// Answers beyond the mark for one more under way.
-const CREEP: f64 = 1000.0;
+/// Answers for one more under way, once the mark is reached.
+const CREEP: f64 = 200.0;
+/// How many times the shortest time means that a queue has formed.
+const QUEUED: f32 = 2.2;
+/// How many times the shortest time still leaves room for more.
+const EASY: f32 = 1.8;
 
 pub(super) struct Window {
     size: f64,
     /// Up to here the window opens quickly.
     mark: f64,
     most: f64,
+    /// How many may leave now.
+    allowance: usize,
+    answers: usize,
+    /// The shortest time of an answer, by hops; nanoseconds.
+    shortest: [u32; 64],
+    /// Times of answers by the shortest of their distance: a running mean.
+    stretch: f32,
     last_loss: Option<Time>,
 }
 
@@ -27,17 +45,60 @@ impl Window {
     /// A window of at most `bound` (0: no bound but `most`).
     pub fn new(bound: u32, most: usize) -> Self {
         let most = if bound == 0 { most } else { (bound as usize).min(most) } as f64;
-        Self { size: FIRST.min(most), mark: most, most, last_loss: None }
+        Self {
+            size: FIRST.min(most),
+            mark: most,
+            most,
+            allowance: 0,
+            answers: 0,
+            shortest: [u32::MAX; 64],
+            stretch: 1.0,
+            last_loss: None,
+        }
     }
 
     pub fn size(&self) -> usize {
         self.size as usize
     }
 
-    /// A request was answered at its first sending.
-    pub fn answered(&mut self, _round_trip: Duration) {
-        let step = if self.size < self.mark { 1.0 } else { 1.0 / CREEP };
-        self.size = (self.size + step).min(self.most);
+    /// A turn to send begins, with so many MADs on the wire.
+    pub fn begin_sending(&mut self, on_the_wire: usize) {
+        self.allowance = self.allowance.min(BURST) + 2 * std::mem::take(&mut self.answers);
+        if on_the_wire == 0 {
+            self.allowance = self.allowance.max(BURST);
+        }
+    }
+
+    /// Whether one more may leave beside so many under way.
+    pub fn has_room(&self, under_way: usize) -> bool {
+        self.allowance > 0 && under_way < self.size()
+    }
+
+    /// Takes the room for one more, if there is any.
+    pub fn take(&mut self, under_way: usize) -> bool {
+        let room = self.has_room(under_way);
+        self.allowance = self.allowance.saturating_sub(usize::from(room));
+        room
+    }
+
+    /// A request was answered; over how many hops and how long after its only sending.
+    pub fn answered(&mut self, timing: Option<(u8, Duration)>) {
+        self.answers += 1;
+        let Some((hops, took)) = timing else { return };
+        let took = u32::try_from(took.as_nanos()).unwrap_or(u32::MAX).max(1);
+        let shortest = &mut self.shortest[usize::from(hops & 63)];
+        *shortest = took.min(*shortest);
+        self.stretch += (took as f32 / *shortest as f32 - self.stretch) / 16.0;
+        if self.size < self.mark {
+            if self.stretch > QUEUED && self.size > FIRST {
+                self.mark = self.size;
+            } else {
+                self.size += 1.0;
+            }
+        } else if self.stretch < EASY {
+            self.size += 1.0 / CREEP;
+        }
+        self.size = self.size.min(self.most);
     }
 
     /// A request that was sent at `sent` is taken for lost. What was sent before the last fall-back fell with it.
@@ -55,16 +116,40 @@ impl Window {
 mod tests {
     use super::*;
 
+    const QUICK: Option<(u8, Duration)> = Some((1, Duration::from_micros(20)));
+    const SLOW: Option<(u8, Duration)> = Some((1, Duration::from_micros(90)));
+
     #[test]
-    fn opens_falls_back_and_creeps() {
+    fn opens_until_something_is_lost() {
         let mut window = Window::new(0, 4096);
-        (0..60).for_each(|_| window.answered(Duration::ZERO));
+        (0..60).for_each(|_| window.answered(QUICK));
         assert_eq!(window.size(), 64);
         window.lost(Time(1), Time(2));
         window.lost(Time(1), Time(2));
         assert_eq!(window.size(), 32, "one loss counts once");
-        (0..100).for_each(|_| window.answered(Duration::ZERO));
+        (0..100).for_each(|_| window.answered(QUICK));
         assert_eq!(window.size(), 48, "quickly to the mark, slowly beyond");
         assert_eq!(Window::new(3, 4096).size(), 3);
+    }
+
+    #[test]
+    fn stays_where_a_queue_forms() {
+        let mut window = Window::new(0, 4096);
+        (0..20).for_each(|_| window.answered(QUICK));
+        (0..200).for_each(|_| window.answered(SLOW));
+        assert!(window.size() < 40, "{}", window.size());
+    }
+
+    #[test]
+    fn few_leave_together() {
+        let mut window = Window::new(0, 4096);
+        (0..60).for_each(|_| window.answered(QUICK));
+        window.begin_sending(0);
+        window.begin_sending(0);
+        let sent = (0..100).take_while(|&under_way| window.take(under_way)).count();
+        assert_eq!(sent, BURST, "what was not used is not saved up");
+        window.answered(QUICK);
+        window.begin_sending(3);
+        assert_eq!((3..100).take_while(|&under_way| window.take(under_way)).count(), 2);
     }
 }

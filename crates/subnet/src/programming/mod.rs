@@ -104,8 +104,8 @@ impl SubnetManager {
         }
     }
 
-    /// The MAD of a request; `None` where its route is longer than a MAD can hold.
-    pub(crate) fn build(&self, request: Request, tid: u32) -> Option<Mad> {
+    /// The MAD of a request, without its transaction number; `None` where its route is longer than a MAD can hold.
+    pub(crate) fn build(&self, request: Request) -> Option<Mad> {
         let devices = &self.devices;
         let route = match request {
             Request::Local => ib::DirectedRoute::LOCAL,
@@ -131,14 +131,8 @@ impl SubnetManager {
             | Request::ReadTables(node) => devices.route(node),
         };
         let id: AttributeId = request.attribute();
-        let mut mad = Mad::directed(
-            request.method(),
-            id,
-            self.modifier(request),
-            &route,
-            u64::from(tid),
-            self.config.m_key,
-        );
+        let mut mad =
+            Mad::directed(request.method(), id, self.modifier(request), &route, 0, self.config.m_key);
         match request {
             Request::SetSwitch(node) => {
                 let held = devices.switches[node.index()];
