@@ -1,0 +1,88 @@
+//! Heddle side by side with OpenSM: every figure of `RESULTS.md` comes from this program, and is a ratio or a measure
+//! of one run on one machine. `README.md` beside it says how and what is counted.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that measures"
+)]
+
+mod bring_up;
+mod emulated;
+mod exchange;
+mod graph;
+mod heddle;
+mod ibsim;
+mod ibsim_rate;
+mod judge;
+mod machine;
+mod opensm;
+mod process;
+mod statistics;
+mod trees;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Measures Heddle side by side with OpenSM. Prints Markdown; says what it does on standard error.
+#[derive(Parser)]
+#[command(name = "bench", max_term_width = 100)]
+struct Bench {
+    #[command(subcommand)]
+    what: What,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Options of every measurement.
+#[derive(Args, Clone)]
+pub struct Common {
+    /// The heddle to measure [default: the one built beside this program]
+    #[arg(long, global = true)]
+    heddle: Option<PathBuf>,
+    /// How often each is measured; medians are printed
+    #[arg(long, global = true, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    runs: u32,
+    /// Small fabrics and one run: shows that the program works, measures nothing of use
+    #[arg(long, global = true)]
+    quick: bool,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// OpenSM and Heddle bring the same fabric up on ibsim, turn by turn
+    BringUp(bring_up::BringUp),
+    /// Heddle brings big fabrics up on its own emulator
+    Emulated(emulated::Emulated),
+    /// A fabric of 130,000 nodes and 400,000 links is built
+    Graph,
+    /// How many MADs a second ibsim answers, by the number under way
+    IbsimRate,
+    /// All of these
+    All,
+}
+
+impl Common {
+    fn runs(&self) -> u32 {
+        if self.quick { 1 } else { self.runs }
+    }
+}
+
+fn main() -> anyhow::Result<()> {
+    let Bench { what, common } = Bench::parse();
+    println!("{}\n", machine::describe()?);
+    match what {
+        What::BringUp(bring_up) => bring_up.run(&common),
+        What::Emulated(emulated) => emulated.run(&common),
+        What::Graph => graph::run(&common),
+        What::IbsimRate => ibsim_rate::run(&common),
+        What::All => {
+            graph::run(&common)?;
+            ibsim_rate::run(&common)?;
+            emulated::Emulated::default().run(&common)?;
+            bring_up::BringUp::default().run(&common)
+        }
+    }
+}
