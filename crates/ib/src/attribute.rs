@@ -22,7 +22,8 @@ pub trait Attribute: Sized {
 
 /// An attribute that prints as the tools of infiniband-diags do.
 pub trait Fields {
-    /// Label and value of every field, in the tools' order.
+    /// Label and value of every field, in the tools' order. Fields that the tools do not know are left out where
+    /// they are 0.
     fn fields(&self) -> Vec<(&'static str, String)>;
 }
 
@@ -54,8 +55,13 @@ macro_rules! attribute {
                 let data = &data[..$length];
                 Self {
                     $($field: {
-                        let mut bits = 0u64;
-                        $(bits = bits.checked_shl($width).unwrap_or(0) | $crate::bits::get(data, $offset, $width);)+
+                        type Bits = <$type as $crate::bits::Field>::Bits;
+                        let mut bits: Bits = 0;
+                        $(
+                            const { assert!($width <= 64, "a wider field lists its pieces") };
+                            bits = bits.checked_shl($width).unwrap_or(0);
+                            bits |= $crate::bits::get(data, $offset, $width) as Bits;
+                        )+
                         <$type as $crate::bits::Field>::from_bits(bits)
                     },)*
                 }
@@ -69,7 +75,7 @@ macro_rules! attribute {
                     const PIECES: &[(usize, usize)] = &[$(($offset, $width)),+];
                     let mut bits = $crate::bits::Field::to_bits(self.$field);
                     for &(offset, width) in PIECES.iter().rev() {
-                        $crate::bits::set(data, offset, width, bits);
+                        $crate::bits::set(data, offset, width, bits as u64);
                         bits = bits.checked_shr(width as u32).unwrap_or(0);
                     }
                 })*
@@ -78,10 +84,14 @@ macro_rules! attribute {
 
         impl $crate::attribute::Fields for $name {
             fn fields(&self) -> Vec<(&'static str, String)> {
-                vec![$(($label, $crate::print::$printer(
-                    $crate::bits::Field::to_bits(self.$field),
-                    0 $(+ $width)+,
-                )),)*]
+                let mut fields = Vec::new();
+                $(
+                    let value = $crate::print::$printer($crate::bits::Field::to_bits(self.$field), 0 $(+ $width)+);
+                    if !value.is_empty() {
+                        fields.push(($label, value));
+                    }
+                )*
+                fields
             }
         }
     };

@@ -37,15 +37,18 @@ pub const fn mask(width: usize) -> u64 {
 
 /// A value that a field can hold.
 pub trait Field: Copy {
+    /// `u64`, or `u128` for the few fields that are wider.
+    type Bits;
     /// The value that the bits mean; every pattern means one.
-    fn from_bits(bits: u64) -> Self;
+    fn from_bits(bits: Self::Bits) -> Self;
     /// The bits that mean the value.
-    fn to_bits(self) -> u64;
+    fn to_bits(self) -> Self::Bits;
 }
 
 macro_rules! unsigned {
     ($($t:ty),*) => {$(
         impl Field for $t {
+            type Bits = u64;
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 bits as $t
@@ -59,7 +62,20 @@ macro_rules! unsigned {
 }
 unsigned!(u8, u16, u32, u64);
 
+impl Field for u128 {
+    type Bits = u128;
+    #[inline(always)]
+    fn from_bits(bits: u128) -> Self {
+        bits
+    }
+    #[inline(always)]
+    fn to_bits(self) -> u128 {
+        self
+    }
+}
+
 impl Field for bool {
+    type Bits = u64;
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         bits != 0

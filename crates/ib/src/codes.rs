@@ -42,6 +42,7 @@ macro_rules! codes {
         }
 
         impl Field for $name {
+            type Bits = u64;
             #[inline(always)]
             fn from_bits(bits: u64) -> Self {
                 Self(bits as $int)
@@ -171,7 +172,7 @@ codes! {
         RANDOM_FORWARDING_TABLE = 0x001a, "RandomForwardingTable";
         MULTICAST_FORWARDING_TABLE = 0x001b, "MulticastForwardingTable";
         LINK_RECORD = 0x0020, "LinkRecord or SMInfo";
-        SERVICE_RECORD = 0x0031, "ServiceRecord or VendorDiag";
+        SERVICE_RECORD = 0x0031, "ServiceRecord or LedInfo";
         PATH_RECORD = 0x0035, "PathRecord";
         MC_MEMBER_RECORD = 0x0038, "MCMemberRecord";
         MULTI_PATH_RECORD = 0x003a, "MultiPathRecord";
@@ -200,6 +201,14 @@ impl AttributeId {
     pub const SM_INFO_RECORD: Self = Self(0x0018);
     /// P_KeyTableRecord in subnet administration.
     pub const P_KEY_TABLE_RECORD: Self = Self(0x0033);
+    /// MulticastForwardingTableRecord in subnet administration.
+    pub const MULTICAST_FORWARDING_TABLE_RECORD: Self = Self(0x0017);
+    /// GUIDInfoRecord in subnet administration. Subnet management has VendorDiag under the same number.
+    pub const GUID_INFO_RECORD: Self = Self(0x0030);
+    /// VLArbitrationTableRecord in subnet administration.
+    pub const VL_ARBITRATION_RECORD: Self = Self(0x0036);
+    /// InformInfoRecord in subnet administration.
+    pub const INFORM_INFO_RECORD: Self = Self(0x00f3);
 
     /// The attribute's name in a class, where both are known.
     pub const fn name_in(self, class: ManagementClass) -> Option<&'static str> {
@@ -216,7 +225,11 @@ impl AttributeId {
                 0x0013 => Some("SLtoVLMappingTableRecord"),
                 0x0014 => Some("SwitchInfoRecord"),
                 0x0015 => Some("LinearForwardingTableRecord"),
+                0x0017 => Some("MulticastForwardingTableRecord"),
                 0x0018 => Some("SMInfoRecord"),
+                0x0030 => Some("GUIDInfoRecord"),
+                0x0036 => Some("VLArbitrationTableRecord"),
+                0x00f3 => Some("InformInfoRecord"),
                 0x0020 => Some("LinkRecord"),
                 0x0031 => Some("ServiceRecord"),
                 0x0033 => Some("P_KeyTableRecord"),
@@ -224,7 +237,8 @@ impl AttributeId {
             },
             _ => match self.0 {
                 0x0020 => Some("SMInfo"),
-                0x0031 => Some("VendorDiag"),
+                0x0030 => Some("VendorDiag"),
+                0x0031 => Some("LedInfo"),
                 _ => self.name(),
             },
         }

@@ -48,6 +48,7 @@ impl<'de> Deserialize<'de> for Guid {
 }
 
 impl Field for Guid {
+    type Bits = u64;
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         Self(bits)

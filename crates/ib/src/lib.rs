@@ -1,7 +1,8 @@
 //! InfiniBand as values: parse and print only, no I/O, no clock.
 //!
 //! From the wire upwards: [`bits`] reads and writes fields of any width at any bit position; [`attributes`] are the
-//! contents that a subnet manager, an administrator and a performance manager meet, one file each; [`Mad`] is the
+//! contents that a subnet manager and a performance manager meet, one file each; [`sa`] holds those of the subnet
+//! administrator, and its long answers; [`Mad`] is the
 //! 256 bytes that carry them, read and written in place; [`Packet`] is a MAD with its addressing. Around them stand
 //! the plain values: [`Guid`], [`Lid`], [`LinkRate`], [`DirectedRoute`], [`Time`]. [`print`] writes attributes as
 //! the tools of infiniband-diags do.
@@ -14,6 +15,7 @@ pub mod attribute;
 pub mod attributes;
 pub mod bits;
 pub mod codes;
+pub mod gid;
 pub mod guid;
 pub mod lid;
 pub mod link;
@@ -21,12 +23,14 @@ pub mod mad;
 pub mod packet;
 pub mod print;
 pub mod route;
+pub mod sa;
 pub mod time;
 pub mod wide;
 
 pub use attribute::Attribute;
 pub use attributes::*;
 pub use codes::{AttributeId, ManagementClass, Method, NodeType, PhysicalState, PortState, Status};
+pub use gid::Gid;
 pub use guid::Guid;
 pub use lid::Lid;
 pub use link::{LinkRate, LinkSpeed, LinkWidth, Mtu};

@@ -41,6 +41,7 @@ impl fmt::Display for Lid {
 }
 
 impl Field for Lid {
+    type Bits = u64;
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         Self(bits as u32)

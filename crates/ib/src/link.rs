@@ -224,6 +224,7 @@ impl Mtu {
 }
 
 impl crate::bits::Field for Mtu {
+    type Bits = u64;
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         Self(bits as u8)

@@ -40,6 +40,28 @@ proptest! {
         settles::<PortCountersExtended>(&bytes)?;
         let _ = Notice::parse(&bytes).trap();
     }
+
+    #[test]
+    fn every_record_settles(bytes in proptest::collection::vec(any::<u8>(), 192)) {
+        settles::<sa::NodeRecord>(&bytes)?;
+        settles::<sa::PortInfoRecord>(&bytes)?;
+        settles::<sa::SwitchInfoRecord>(&bytes)?;
+        settles::<sa::LinkRecord>(&bytes)?;
+        settles::<sa::PathRecord>(&bytes)?;
+        settles::<sa::MultiPathRecord>(&bytes)?;
+        settles::<sa::MulticastMemberRecord>(&bytes)?;
+        settles::<sa::ServiceRecord>(&bytes)?;
+        settles::<sa::InformInfo>(&bytes)?;
+        settles::<sa::InformInfoRecord>(&bytes)?;
+        settles::<sa::SmInfoRecord>(&bytes)?;
+        settles::<sa::LinearForwardingTableRecord>(&bytes)?;
+        settles::<sa::MulticastForwardingTableRecord>(&bytes)?;
+        settles::<sa::PKeyTableRecord>(&bytes)?;
+        settles::<sa::SlToVlRecord>(&bytes)?;
+        settles::<sa::VlArbitrationRecord>(&bytes)?;
+        settles::<sa::GuidInfoRecord>(&bytes)?;
+        settles::<sa::Report>(&bytes)?;
+    }
 }
 
 /// Which bits a device may set: all of the attribute but what the standard reserves.

@@ -12,6 +12,13 @@ pub const NO_ROUTE: u8 = 255;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinearForwardingTable(pub [u8; BLOCK_LIDS]);
 
+impl Default for LinearForwardingTable {
+    /// No way to any LID.
+    fn default() -> Self {
+        Self([NO_ROUTE; BLOCK_LIDS])
+    }
+}
+
 impl Attribute for LinearForwardingTable {
     const ID: AttributeId = AttributeId::LINEAR_FORWARDING_TABLE;
     const NAME: &'static str = "LinearForwardingTable";

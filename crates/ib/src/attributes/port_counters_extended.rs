@@ -10,8 +10,6 @@ attribute! {
         port_select: u8 = [8, 8] "PortSelect" uint;
         /// Which counters a Set writes, a bit a counter.
         counter_select: u16 = [16, 16] "CounterSelect" hex;
-        /// Which error counters a Set writes, a bit a counter.
-        counter_select2: u32 = [32, 32] "CounterSelect2" hex;
         /// Data sent, in 4 bytes.
         transmit_data: u64 = [64, 64] "PortXmitData" uint;
         /// Data received, in 4 bytes.
@@ -28,6 +26,8 @@ attribute! {
         multicast_transmit_packets: u64 = [448, 64] "PortMulticastXmitPkts" uint;
         /// Packets received for many.
         multicast_receive_packets: u64 = [512, 64] "PortMulticastRcvPkts" uint;
+        /// Which error counters a Set writes, a bit a counter.
+        counter_select2: u32 = [32, 32] "CounterSelect2" hex;
         /// As in PortCounters.
         symbol_errors: u64 = [576, 64] "SymbolErrorCounter" uint;
         /// As in PortCounters.

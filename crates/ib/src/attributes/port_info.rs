@@ -16,7 +16,7 @@ attribute! {
         /// The master subnet manager's LID. 17 bits under wide addressing.
         sm_lid: Lid = [275, 1][144, 16] "SMLid" uint;
         /// What the port can do: see [`capability`].
-        capability_mask: u32 = [160, 32] "CapMask" hex;
+        capability_mask: u32 = [160, 32] "CapMask" capability_mask;
         /// The vendor's diagnostic code.
         diag_code: u16 = [192, 16] "DiagCode" hex;
         /// How long an M_Key protects, in seconds; 0: for ever.
@@ -24,9 +24,9 @@ attribute! {
         /// The port that the question came in by.
         local_port: u8 = [224, 8] "LocalPort" uint;
         /// The widths that may be used, a bit a width.
-        link_width_enabled: u8 = [232, 8] "LinkWidthEnabled" width_set;
+        link_width_enabled: u8 = [232, 8] "LinkWidthEnabled" width_enabled;
         /// The widths that the port can run, a bit a width.
-        link_width_supported: u8 = [240, 8] "LinkWidthSupported" width_set;
+        link_width_supported: u8 = [240, 8] "LinkWidthSupported" width_supported;
         /// The width in use.
         link_width_active: u8 = [248, 8] "LinkWidthActive" width_active;
         /// SDR 1, DDR 2, QDR 4: what the port can run.
@@ -36,7 +36,7 @@ attribute! {
         /// The physical state.
         physical_state: PhysicalState = [264, 4] "PhysLinkState" physical_state;
         /// The physical state to go to when the link goes down.
-        link_down_default_state: PhysicalState = [268, 4] "LinkDownDefState" physical_state;
+        link_down_default_state: PhysicalState = [268, 4] "LinkDownDefState" link_down_state;
         /// What an M_Key protects.
         m_key_protect_bits: u8 = [272, 2] "ProtectBits" uint;
         /// The port answers to two to this LIDs.
@@ -68,7 +68,7 @@ attribute! {
         /// How long the head of a queue may wait: 4.096 us times two to this.
         head_of_queue_life: u8 = [339, 5] "HoqLife" uint;
         /// How many virtual lanes are in use: a code as in `vl_cap`.
-        operational_vls: u8 = [344, 4] "OperVLs" virtual_lanes;
+        operational_vls: u8 = [344, 4] "OperVLs" operational_lanes;
         /// Whether partitions are enforced inwards.
         partition_enforcement_inbound: bool = [348, 1] "PartEnforceInb" uint;
         /// Whether partitions are enforced outwards.
@@ -102,19 +102,19 @@ attribute! {
         /// The time that the link takes there and back.
         link_round_trip_latency: u32 = [456, 24] "RoundTrip" uint;
         /// More of what the port can do.
-        capability_mask2: u16 = [480, 16] "CapabilityMask2" hex;
+        capability_mask2: u16 = [480, 16] "CapabilityMask2" capability_mask2;
         /// FDR 1, EDR 2, HDR 4, NDR 8: the speed in use where it is one of these.
         link_speed_ext_active: u8 = [496, 4] "LinkSpeedExtActive" speed_extended_active;
         /// Which of FDR to NDR the port can run.
-        link_speed_ext_supported: u8 = [500, 4] "LinkSpeedExtSupported" speed_extended_set;
+        link_speed_ext_supported: u8 = [500, 4] "LinkSpeedExtSupported" speed_extended_supported;
         /// Which of FDR to NDR may be used.
-        link_speed_ext_enabled: u8 = [507, 5] "LinkSpeedExtEnabled" speed_extended_set;
+        link_speed_ext_enabled: u8 = [507, 5] "LinkSpeedExtEnabled" speed_extended_enabled;
         /// XDR 1: the speed in use where it is beyond NDR.
-        link_speed_ext_active2: u8 = [449, 2] "LinkSpeedExtActive2" uint;
+        link_speed_ext_active2: u8 = [449, 2] "LinkSpeedExtActive2" speed_extended2;
         /// Which speeds beyond NDR the port can run.
-        link_speed_ext_supported2: u8 = [451, 2] "LinkSpeedExtSupported2" uint;
+        link_speed_ext_supported2: u8 = [451, 2] "LinkSpeedExtSupported2" speed_extended2;
         /// Which speeds beyond NDR may be used.
-        link_speed_ext_enabled2: u8 = [453, 3] "LinkSpeedExtEnabled2" uint;
+        link_speed_ext_enabled2: u8 = [453, 3] "LinkSpeedExtEnabled2" speed_extended2;
     }
 }
 
@@ -145,15 +145,17 @@ pub mod capability {
 impl PortInfo {
     /// Width and speed in use; `None` where the port is down or a code is reserved. FDR10 hides behind QDR: see
     /// [`crate::ExtendedPortInfo`].
+    ///
+    /// The fields for FDR and beyond count wherever they are not 0, as they are on a device that does not have them:
+    /// the capability mask that announces them is there only in port 0 of a switch.
     pub fn link_rate(&self) -> Option<LinkRate> {
         let width = LinkWidth::from_code(self.link_width_active)?;
-        let extended = self.capability_mask & capability::HAS_EXTENDED_SPEEDS != 0;
         let speed = match (self.link_speed_ext_active2, self.link_speed_ext_active, self.link_speed_active) {
-            (1, _, _) if extended => LinkSpeed::Xdr,
-            (_, 8, _) if extended => LinkSpeed::Ndr,
-            (_, 4, _) if extended => LinkSpeed::Hdr,
-            (_, 2, _) if extended => LinkSpeed::Edr,
-            (_, 1, _) if extended => LinkSpeed::Fdr,
+            (1, _, _) => LinkSpeed::Xdr,
+            (_, 8, _) => LinkSpeed::Ndr,
+            (_, 4, _) => LinkSpeed::Hdr,
+            (_, 2, _) => LinkSpeed::Edr,
+            (_, 1, _) => LinkSpeed::Fdr,
             (_, _, 1) => LinkSpeed::Sdr,
             (_, _, 2) => LinkSpeed::Ddr,
             (_, _, 4) => LinkSpeed::Qdr,
@@ -198,5 +200,13 @@ mod tests {
             }
         }
         assert_eq!(PortInfo::default().link_rate(), None);
+    }
+
+    #[test]
+    fn ports_of_a_switch_announce_no_capabilities() {
+        let mut info = PortInfo::default();
+        info.set_link_rate(LinkRate::x4(LinkSpeed::Ndr));
+        info.capability_mask = 0;
+        assert_eq!(info.link_rate(), Some(LinkRate::x4(LinkSpeed::Ndr)));
     }
 }

@@ -37,6 +37,7 @@ impl fmt::Display for SmState {
 }
 
 impl Field for SmState {
+    type Bits = u64;
     #[inline(always)]
     fn from_bits(bits: u64) -> Self {
         Self(bits as u8)
