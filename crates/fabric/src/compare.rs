@@ -128,7 +128,7 @@ pub fn compare(before: &Fabric, after: &Fabric, properties: Properties) -> Vec<D
     }
     for (one, other) in after.links() {
         let there = twin(after, before, &backwards, one).zip(twin(after, before, &backwards, other));
-        if !there.is_some_and(|(one, other)| before.peer(one) == Some(other)) {
+        if there.is_none_or(|(one, other)| before.peer(one) != Some(other)) {
             found.push(link(after, one, other, DifferenceKind::LinkNew));
         }
     }

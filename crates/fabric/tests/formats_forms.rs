@@ -99,10 +99,10 @@ fn what_terminals_and_tools_do_to_it_makes_no_difference() {
         ("blanks at line ends", TIDY.replace('\n', " \t\n")),
     ];
     for (what, text) in forms {
-        println!("{what}");
         let loaded = load(&text);
-        assert_eq!(loaded.format, Format::Ibnetdiscover);
-        same(&fabric, &loaded.fabric, Properties::ALL);
+        assert_eq!(loaded.format, Format::Ibnetdiscover, "{what}");
+        let differences = compare(&fabric, &loaded.fabric, Properties::ALL);
+        assert!(differences.is_empty(), "{what}: {}", differences[0]);
     }
     // Without quotes a name has no bounds of its own, so the odd one is left out here.
     let bare =

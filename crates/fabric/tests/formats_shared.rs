@@ -99,7 +99,7 @@ fn a_tool_s_error_message_and_cables_to_itself_are_taken() {
     // A ConnectX-4 adapter at SDR on a switch that runs FDR elsewhere.
     assert_eq!((findings.len(), of_kind(&findings, FindingKind::SlowLink)), (4, 1), "{findings:#?}");
     let port = loaded.fabric.hosts().find(|&node| loaded.fabric.name(node) == "r-host111 HCA-1").unwrap();
-    assert_eq!(loaded.fabric.port_guid(loaded.fabric.port(port, 2).unwrap()).0, 0x2c9_0300_3421_b2);
+    assert_eq!(loaded.fabric.port_guid(loaded.fabric.port(port, 2).unwrap()).0, 0x0002_c903_0034_21b2);
 }
 
 #[test]

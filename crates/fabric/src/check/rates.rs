@@ -12,11 +12,14 @@ use ib::{LinkRate, LinkSpeed};
 use super::{Context, FindingKind, Severity};
 use crate::{Fabric, NodeId, NodeKind, PortId};
 
+/// One of several links between two switches: its first end, its rate, whether it is reported as slow.
+type Parallel = (PortId, LinkRate, bool);
+
 /// Slow, narrow and differing links.
 pub(super) fn rates(context: &mut Context<'_>) {
     let fabric = context.fabric;
     let expected = Expected::of(fabric);
-    let mut bundles: BTreeMap<(NodeId, NodeId), Vec<(PortId, LinkRate, bool)>> = BTreeMap::new();
+    let mut bundles: BTreeMap<(NodeId, NodeId), Vec<Parallel>> = BTreeMap::new();
     for (one, other) in fabric.links() {
         let Some(rate) = fabric.rate(one) else { continue };
         let nodes = [one, other].map(|port| fabric.node_of(port));
@@ -57,8 +60,8 @@ fn report(
     context.found(kind, Severity::Warning, ends, message, mend);
 }
 
-fn differing(context: &mut Context<'_>, links: &[(PortId, LinkRate, bool)]) {
-    let by_gbps = |link: &&(PortId, LinkRate, bool)| link.1.gbps() as u64;
+fn differing(context: &mut Context<'_>, links: &[Parallel]) {
+    let by_gbps = |link: &&Parallel| link.1.gbps() as u64;
     let (Some(slow), Some(fast)) = (links.iter().min_by_key(by_gbps), links.iter().max_by_key(by_gbps))
     else {
         return;

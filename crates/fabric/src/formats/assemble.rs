@@ -19,6 +19,9 @@ pub const MAX_PORT_SLOTS: usize = 1 << 22;
 /// The most external ports of one node: the port number is one byte, and 255 means no port.
 pub const MAX_PORTS: u32 = 254;
 
+/// So many nodes may be named as neighbours without a record of their own; more mean that the file is cut off.
+const MAX_UNDESCRIBED: usize = 2;
+
 /// What a file calls a node by.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Key<'a> {
@@ -236,10 +239,10 @@ impl<'a> Assembly<'a> {
         self.order.is_empty()
     }
 
-    /// The file cannot be whole when many of the nodes that it names have no record.
+    /// The file cannot be whole when several of the nodes that it names have no record.
     fn refuse_cut_off(&self) -> Result<(), FormatError> {
         let undescribed = self.slots.len() - self.order.len();
-        if undescribed <= 2.max(self.slots.len() / 20) && !self.order.is_empty() {
+        if undescribed <= MAX_UNDESCRIBED && !self.order.is_empty() {
             return Ok(());
         }
         let first = self.slots.iter().find(|slot| slot.record.is_none());

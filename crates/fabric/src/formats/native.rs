@@ -43,6 +43,8 @@ use crate::{Fabric, NodeId, NodeKind};
 /// What the first line that is no comment begins with.
 pub const MARK: &str = "heddle-fabric";
 const VERSION: i64 = 1;
+const KEYS: &str = "the file has the keys heddle-fabric, nodes and links; a node has kind, name, id, guid, system, \
+                    ports, vendor, device, lid or lids, lmc, port-guids and enhanced-port-zero";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +113,7 @@ pub fn read(name: &str, text: &str) -> Result<Loaded, FormatError> {
     let file: File<'_> = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let what = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
-        reader.error(at, what, "the keys stand in Heddle's guide to its fabric format")
+        reader.error(at, what, KEYS)
     })?;
     if *file.version.get_ref() != VERSION {
         let what = format!("version {} of the format", file.version.get_ref());

@@ -2,13 +2,15 @@
 //!
 //! Slurm wants one tree in which every node stands once; a fabric has many spines and hosts with adapters on several
 //! leaves. So leaves that share a host become one unit, and units that a higher level joins become one switch of the
-//! tree, level by level. A host is the first word of its adapters' names, as `n001` in `n001 HCA-1`.
+//! tree, level by level. A host is the first word of its adapters' names, as `n001` in `n001 HCA-1`; adapters that still
+//! have their maker's name are left out, since Slurm knows no such node.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use super::FormatError;
 use crate::levels::{Levels, switch_neighbors};
+use crate::summary::machine;
 use crate::{Fabric, NodeId};
 
 /// One switch of Slurm's tree.
@@ -46,13 +48,6 @@ fn clean(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' }).collect()
 }
 
-fn host_name(fabric: &Fabric, node: NodeId) -> String {
-    match fabric.name(node).split_whitespace().next() {
-        Some(word) => clean(word),
-        None => format!("{:016x}", fabric.guid(node).0),
-    }
-}
-
 /// `leaf-1` of `MF0;leaf-1:MQM8700/U1`, or the whole name.
 fn switch_name(fabric: &Fabric, node: NodeId) -> String {
     let name = fabric.name(node);
@@ -65,31 +60,32 @@ fn switch_name(fabric: &Fabric, node: NodeId) -> String {
 fn units(fabric: &Fabric) -> Result<Vec<Unit>, FormatError> {
     let levels = Levels::of(fabric);
     let mut groups = Groups::new(fabric.node_count());
+    let named: Vec<(NodeId, String)> =
+        fabric.hosts().filter_map(|host| Some((host, clean(machine(fabric, host)?)))).collect();
     let mut leaf_of_host: BTreeMap<String, NodeId> = BTreeMap::new();
     let mut hosts_of: BTreeMap<NodeId, BTreeSet<String>> = BTreeMap::new();
-    for host in fabric.hosts() {
-        for (_, peer) in fabric.neighbors(host) {
+    for (host, name) in &named {
+        for (_, peer) in fabric.neighbors(*host) {
             let switch = fabric.node_of(peer);
-            let name = host_name(fabric, host);
             if levels.rank(switch) == Some(1) {
-                let first = *leaf_of_host.entry(name).or_insert(switch);
+                let first = *leaf_of_host.entry(name.clone()).or_insert(switch);
                 groups.join(first, switch);
             }
         }
     }
     // Hosts that sit on spines alone still need a place.
-    for host in fabric.hosts() {
-        for (_, peer) in fabric.neighbors(host) {
+    for (host, name) in &named {
+        for (_, peer) in fabric.neighbors(*host) {
             let switch = fabric.node_of(peer);
             if fabric.is_switch(switch) {
-                leaf_of_host.entry(host_name(fabric, host)).or_insert(switch);
+                leaf_of_host.entry(name.clone()).or_insert(switch);
             }
         }
     }
     if leaf_of_host.is_empty() {
         return Err(FormatError::whole(
             "",
-            "Slurm's topology needs hosts on switches, and this fabric has none".to_owned(),
+            "Slurm's topology needs hosts on switches, and this fabric has none that a site named".to_owned(),
             "write toml or dot",
         ));
     }
@@ -192,21 +188,32 @@ pub fn write_yaml(fabric: &Fabric) -> Result<String, FormatError> {
 
 /// Names as a host list: `n[001-024,030],login1`.
 fn host_list(names: &[String]) -> String {
-    let mut sorted: Vec<(&str, usize, u64)> = Vec::new();
+    let split = |name: &'_ str| {
+        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(15);
+        name.len() - digits
+    };
+    // Numbers keep their width where a name of the same stem and width begins with a zero.
+    let padded: BTreeSet<(&str, usize)> = names
+        .iter()
+        .map(|name| name.split_at(split(name)))
+        .filter(|(_, digits)| digits.len() > 1 && digits.starts_with('0'))
+        .map(|(stem, digits)| (stem, digits.len()))
+        .collect();
+    let mut numbered: Vec<(&str, usize, u64)> = Vec::new();
     let mut plain: Vec<&str> = Vec::new();
     for name in names {
-        let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count().min(15);
-        let (stem, number) = name.split_at(name.len() - digits);
-        match number.parse() {
-            Ok(number) => sorted.push((stem, digits, number)),
+        let (stem, digits) = name.split_at(split(name));
+        let width = if padded.contains(&(stem, digits.len())) { digits.len() } else { 0 };
+        match digits.parse() {
+            Ok(number) => numbered.push((stem, width, number)),
             Err(_) => plain.push(name),
         }
     }
-    sorted.sort_unstable();
-    sorted.dedup();
+    numbered.sort_unstable();
+    numbered.dedup();
     plain.sort_unstable();
     let mut parts: Vec<String> = Vec::new();
-    for group in sorted.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+    for group in numbered.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         let (stem, width, _) = group[0];
         let mut ranges: Vec<String> = Vec::new();
         for run in group.chunk_by(|a, b| a.2 + 1 == b.2) {
@@ -214,9 +221,8 @@ fn host_list(names: &[String]) -> String {
             let tail = if last > first { format!("-{last:0width$}") } else { String::new() };
             ranges.push(format!("{first:0width$}{tail}"));
         }
-        let single = group.len() == 1;
         let list = ranges.join(",");
-        parts.push(if single { format!("{stem}{list}") } else { format!("{stem}[{list}]") });
+        parts.push(if group.len() == 1 { format!("{stem}{list}") } else { format!("{stem}[{list}]") });
     }
     parts.extend(plain.into_iter().map(str::to_owned));
     parts.join(",")
@@ -228,8 +234,8 @@ mod tests {
 
     #[test]
     fn host_lists_are_short_and_keep_zeros() {
-        let names = ["n002", "n001", "n003", "n10", "login", "n007"].map(String::from);
-        assert_eq!(host_list(&names), "n10,n[001-003,007],login");
+        let names = ["n002", "n001", "n003", "n100", "n10", "n9", "login", "n007"].map(String::from);
+        assert_eq!(host_list(&names), "n[9-10],n[001-003,007,100],login");
         assert_eq!(host_list(&[]), "");
     }
 }

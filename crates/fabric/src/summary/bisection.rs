@@ -98,14 +98,16 @@ fn search(fabric: &Fabric) -> f64 {
 /// Cuts an order into halves of as many hosts, betters the cut, and says what crosses it.
 fn halve(fabric: &Fabric, order: &[NodeId], weight: &[u32]) -> f64 {
     let all: u32 = weight.iter().sum();
-    let mut side = vec![false; fabric.node_count()];
+    // The prefix whose hosts come nearest to half of all; neither half is empty.
     let mut taken = 0;
-    for &switch in order {
-        if taken * 2 >= all {
-            break;
-        }
-        side[switch.index()] = true;
+    let mut best = (u32::MAX, 0);
+    for (index, switch) in order.iter().enumerate().take(order.len().saturating_sub(1)) {
         taken += weight[switch.index()];
+        best = best.min((all.abs_diff(2 * taken), index + 1));
+    }
+    let mut side = vec![false; fabric.node_count()];
+    for switch in &order[..best.1] {
+        side[switch.index()] = true;
     }
     for _ in 0..ROUNDS {
         if !exchange(fabric, order, weight, &mut side) {

@@ -20,13 +20,21 @@ pub struct Rails {
     pub optimised: bool,
 }
 
+/// The machine that an adapter sits in: the first word of its name. `None` where the name is none that a site gave: empty,
+/// or the maker's own (`MT4129 ConnectX7 Mellanox Technologies`).
+pub(crate) fn machine(fabric: &Fabric, host: NodeId) -> Option<&str> {
+    let name = fabric.name(host);
+    let word = name.split_whitespace().next()?;
+    let model = word.strip_prefix("MT").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    (!model && !name.ends_with("Mellanox Technologies")).then_some(word)
+}
+
 /// The rails of a fabric.
 pub(super) fn of(fabric: &Fabric) -> Option<Rails> {
     let mut machines: BTreeMap<&str, Vec<NodeId>> = BTreeMap::new();
     for host in fabric.hosts() {
-        let Some(machine) = fabric.name(host).split_whitespace().next() else { continue };
-        let several = fabric.name(host).len() > machine.len();
-        let switches = machines.entry(if several { machine } else { fabric.name(host) }).or_default();
+        let Some(machine) = machine(fabric, host) else { continue };
+        let switches = machines.entry(machine).or_default();
         switches.extend(fabric.neighbors(host).map(|(_, peer)| fabric.node_of(peer)));
     }
     let several: Vec<&Vec<NodeId>> = machines.values().filter(|switches| switches.len() > 1).collect();

@@ -103,7 +103,7 @@ fn flat(fabric: &Fabric) -> Shape {
     let degrees: BTreeSet<usize> = switches.iter().map(|&switch| neighbors(fabric, switch).len()).collect();
     let (Some(&degree), 1) = (degrees.first(), degrees.len()) else { return Shape::Irregular };
     let count = switches.len();
-    if degree + 1 == count && count > 3 {
+    if degree + 1 == count {
         return Shape::FullMesh;
     }
     if degree == 2 {
