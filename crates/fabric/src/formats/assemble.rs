@@ -4,13 +4,12 @@
 //! for a neighbour that is only named, [`Assembly::end`] for one end of a cable, [`Assembly::fact`] for what is said
 //! about a port. [`Assembly::finish`] then makes both ends of each cable agree, or says in which lines they do not.
 
-use std::borrow::Cow;
-
-use ib::{Guid, Lid, LinkRate};
+use ib::{Guid, Lid};
 use rustc_hash::FxHashMap;
 
+use super::parts::{End, Fact, Handle, Key, Mention, Record};
 use super::{Format, FormatError, Loaded, Note, NoteKind, aggregation};
-use crate::{Fabric, NodeId, NodeKind, PortId};
+use crate::{Fabric, NodeId, PortId};
 
 /// The most nodes that a file may hold.
 pub const MAX_NODES: usize = 1 << 21;
@@ -21,69 +20,6 @@ pub const MAX_PORTS: u32 = 254;
 
 /// So many nodes may be named as neighbours without a record of their own; more mean that the file is cut off.
 const MAX_UNDESCRIBED: usize = 2;
-
-/// What a file calls a node by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Key<'a> {
-    /// The letter of its kind and its GUID.
-    Guid(u8, u64),
-    /// Any text, within a module of the file (empty: none).
-    Text(&'a str, &'a str),
-}
-
-/// What a node's own record says.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Record<'a> {
-    pub kind: NodeKind,
-    pub guid: Guid,
-    /// The enclosure's GUID; `None`: not said, so the node's own.
-    pub system_guid: Option<Guid>,
-    pub vendor_id: u32,
-    pub device_id: u16,
-    /// External ports.
-    pub ports: u8,
-    pub name: Cow<'a, str>,
-    /// Whether a switch's port 0 is an enhanced one.
-    pub enhanced_port_zero: bool,
-}
-
-/// What a line that names a neighbour says about it.
-#[derive(Clone, Debug)]
-pub struct Mention<'a> {
-    pub kind: NodeKind,
-    pub guid: Guid,
-    pub name: Cow<'a, str>,
-}
-
-/// A node while the file is read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handle(u32);
-
-/// What is said about one port.
-#[derive(Clone, Copy, Debug)]
-pub struct Fact {
-    pub node: Handle,
-    /// 0: a switch's management port.
-    pub port: u8,
-    pub guid: Option<Guid>,
-    pub lid: Option<u32>,
-    pub lmc: u8,
-    pub line: u32,
-    /// Whether the neighbour's line says it; the port's own counts for more.
-    pub hearsay: bool,
-}
-
-/// One end of a cable, as one line tells it.
-#[derive(Clone, Copy, Debug)]
-pub struct End {
-    pub node: Handle,
-    pub port: u32,
-    pub peer: Handle,
-    pub peer_port: u32,
-    pub rate: Option<LinkRate>,
-    pub line: u32,
-    pub column: u32,
-}
 
 struct Slot<'a> {
     record: Option<Record<'a>>,

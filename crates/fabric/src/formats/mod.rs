@@ -1,7 +1,7 @@
 //! Topology files: what tools, sites and Heddle itself write about a cabling.
 //!
-//! [`read`] chooses by content, then by the file's ending. All readers of tool output feed one `assemble` step,
-//! which joins the two ends of every cable and refuses what contradicts itself. [`write`] gives the text of any
+//! [`read()`] chooses by content, then by the file's ending. All readers of tool output feed one `assemble` step,
+//! which joins the two ends of every cable and refuses what contradicts itself. [`write()`] gives the text of any
 //! [`Format`]. No function here opens a file: bytes come in, text goes out.
 //!
 //! | format | read | written | file |
@@ -17,6 +17,7 @@
 
 pub mod aggregation;
 mod assemble;
+mod comment;
 mod detect;
 mod dot;
 mod error;
@@ -25,6 +26,7 @@ mod ibsim;
 mod lines;
 mod native;
 mod net;
+mod parts;
 mod ports;
 mod slurm;
 mod subnet_list;
@@ -88,7 +90,7 @@ impl Format {
         }
     }
 
-    /// Whether [`read`] takes it.
+    /// Whether [`read()`] takes it.
     pub const fn is_readable(self) -> bool {
         matches!(
             self,
@@ -96,7 +98,7 @@ impl Format {
         )
     }
 
-    /// Whether [`write`] gives it.
+    /// Whether [`write()`] gives it.
     pub const fn is_writable(self) -> bool {
         !matches!(self, Self::PortList)
     }

@@ -12,9 +12,10 @@ use std::borrow::Cow;
 
 use ib::Guid;
 
-use super::assemble::{Assembly, End, Fact, Handle, Key, MAX_PORTS, Record};
+use super::assemble::{Assembly, MAX_PORTS};
 use super::lines::{Cursor, numbered};
-use super::{Format, FormatError, Loaded, NoteKind, net};
+use super::parts::{End, Fact, Handle, Key, Record};
+use super::{Format, FormatError, Loaded, NoteKind, comment};
 use crate::NodeKind;
 
 struct Port {
@@ -64,7 +65,7 @@ pub fn read(name: &str, text: &str) -> Result<Loaded, FormatError> {
         let column = cursor.column();
         let mut words = Cursor::new(cursor.rest());
         let (width, speed) = (words.word(), words.word());
-        let rate = net::rate_in(&format!("{width} {speed}"));
+        let rate = comment::rate_in(&format!("{width} {speed}"));
         words.skip_blanks();
         if !words.take("- ") {
             let name = unquote(words.rest());

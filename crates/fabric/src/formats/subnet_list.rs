@@ -12,8 +12,9 @@ use std::fmt::Write as _;
 
 use ib::{Guid, LinkRate, LinkSpeed, LinkWidth};
 
-use super::assemble::{Assembly, End, Fact, Handle, Key, MAX_PORTS, Record};
+use super::assemble::{Assembly, MAX_PORTS};
 use super::lines::{Cursor, numbered};
+use super::parts::{End, Fact, Handle, Key, Record};
 use super::{Format, FormatError, Loaded, NoteKind};
 use crate::{Fabric, NodeKind, PortId};
 
