@@ -19,6 +19,9 @@ pub struct Config {
     pub max_wire_smps: u32,
     /// The most MADs under way to one device: its agent serves them one by one out of few buffers.
     pub max_per_device: u8,
+    /// The wire holds senders back by itself, as ibsim's sockets do and no real fabric does: nothing is lost by
+    /// sending much at once.
+    pub flow_controlled: bool,
     /// How long to wait for an answer before asking again; doubled each time.
     pub timeout: Duration,
     /// How often to ask again.
@@ -54,7 +57,8 @@ impl Default for Config {
             engine: "auto".to_owned(),
             addressing: Addressing::Standard,
             max_wire_smps: 0,
-            max_per_device: 2,
+            max_per_device: 1,
+            flow_controlled: false,
             timeout: Duration::from_millis(200),
             retries: 3,
             sweep_interval: Duration::from_secs(10),

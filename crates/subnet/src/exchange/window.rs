@@ -5,11 +5,13 @@
 //!
 //! - **Bursts.** MADs leave in step with answers, two for each while the window opens, one after; from rest no more
 //!   than four leave together. What is sent again keeps to this too.
-//! - **Delay.** The window opens by one for each answer until answers take more than twice as long as the fastest
-//!   ever did over as many hops: then a queue has formed somewhere. From there it only creeps, and only while the
-//!   queue is short.
+//! - **Delay.** The window opens by one for each answer up to its mark, or until answers take a quarter longer than the
+//!   fastest ever did over as many hops: then a queue has formed somewhere. From there it only creeps, and only while
+//!   there is next to no queue.
 //! - **Loss.** Where something is lost all the same, the window remembers three quarters of where that was as its mark
 //!   and falls back to half.
+//!
+//! A wire that holds senders back by itself (ibsim's sockets) needs none of this: there the window opens at once.
 
 use std::time::Duration;
 
@@ -19,18 +21,23 @@ use ib::Time;
 const BURST: usize = 4;
 /// MADs under way to begin with.
 const FIRST: f64 = 4.0;
+/// The first mark: a path of a few hops holds about so many.
+const FIRST_MARK: f64 = 12.0;
+/// MADs under way on a wire that holds senders back by itself: more only lie in its buffers.
+const FLOW_CONTROLLED: usize = 128;
 /// Answers for one more under way, once the mark is reached.
-const CREEP: f64 = 200.0;
+const CREEP: f64 = 1000.0;
 /// How many times the shortest time means that a queue has formed.
-const QUEUED: f32 = 2.2;
+const QUEUED: f32 = 1.25;
 /// How many times the shortest time still leaves room for more.
-const EASY: f32 = 1.8;
+const EASY: f32 = 1.12;
 
 pub(super) struct Window {
     size: f64,
     /// Up to here the window opens quickly.
     mark: f64,
     most: f64,
+    flow_controlled: bool,
     /// How many may leave now.
     allowance: usize,
     answers: usize,
@@ -43,12 +50,17 @@ pub(super) struct Window {
 
 impl Window {
     /// A window of at most `bound` (0: no bound but `most`).
-    pub fn new(bound: u32, most: usize) -> Self {
-        let most = if bound == 0 { most } else { (bound as usize).min(most) } as f64;
+    pub fn new(bound: u32, most: usize, flow_controlled: bool) -> Self {
+        let most = match bound {
+            0 if flow_controlled => FLOW_CONTROLLED.min(most),
+            0 => most,
+            bound => most.min(bound as usize),
+        } as f64;
         Self {
-            size: FIRST.min(most),
-            mark: most,
+            size: if flow_controlled { most } else { FIRST.min(most) },
+            mark: FIRST_MARK.min(most),
             most,
+            flow_controlled,
             allowance: 0,
             answers: 0,
             shortest: [u32::MAX; 64],
@@ -64,7 +76,9 @@ impl Window {
     /// A turn to send begins, with so many MADs on the wire.
     pub fn begin_sending(&mut self, on_the_wire: usize) {
         self.allowance = self.allowance.min(BURST) + 2 * std::mem::take(&mut self.answers);
-        if on_the_wire == 0 {
+        if self.flow_controlled {
+            self.allowance = usize::MAX / 2;
+        } else if on_the_wire == 0 {
             self.allowance = self.allowance.max(BURST);
         }
     }
@@ -84,7 +98,7 @@ impl Window {
     /// A request was answered; over how many hops and how long after its only sending.
     pub fn answered(&mut self, timing: Option<(u8, Duration)>) {
         self.answers += 1;
-        let Some((hops, took)) = timing else { return };
+        let Some((hops, took)) = timing.filter(|_| !self.flow_controlled) else { return };
         let took = u32::try_from(took.as_nanos()).unwrap_or(u32::MAX).max(1);
         let shortest = &mut self.shortest[usize::from(hops & 63)];
         *shortest = took.min(*shortest);
@@ -103,7 +117,7 @@ impl Window {
 
     /// A request that was sent at `sent` is taken for lost. What was sent before the last fall-back fell with it.
     pub fn lost(&mut self, sent: Time, now: Time) {
-        if self.last_loss.is_some_and(|last| sent <= last) {
+        if self.flow_controlled || self.last_loss.is_some_and(|last| sent <= last) {
             return;
         }
         self.last_loss = Some(now);
@@ -120,29 +134,39 @@ mod tests {
     const SLOW: Option<(u8, Duration)> = Some((1, Duration::from_micros(90)));
 
     #[test]
-    fn opens_until_something_is_lost() {
-        let mut window = Window::new(0, 4096);
+    fn opens_to_its_mark_and_falls_back_when_something_is_lost() {
+        let mut window = Window::new(0, 4096, false);
         (0..60).for_each(|_| window.answered(QUICK));
-        assert_eq!(window.size(), 64);
+        assert_eq!(window.size(), 12);
+        (0..40_000).for_each(|_| window.answered(QUICK));
+        assert_eq!(window.size(), 51, "slowly beyond the mark");
         window.lost(Time(1), Time(2));
         window.lost(Time(1), Time(2));
-        assert_eq!(window.size(), 32, "one loss counts once");
+        assert_eq!(window.size(), 25, "one loss counts once");
         (0..100).for_each(|_| window.answered(QUICK));
-        assert_eq!(window.size(), 48, "quickly to the mark, slowly beyond");
-        assert_eq!(Window::new(3, 4096).size(), 3);
+        assert_eq!(window.size(), 39, "quickly to the new mark");
+        assert_eq!(Window::new(3, 4096, false).size(), 3);
     }
 
     #[test]
     fn stays_where_a_queue_forms() {
-        let mut window = Window::new(0, 4096);
-        (0..20).for_each(|_| window.answered(QUICK));
-        (0..200).for_each(|_| window.answered(SLOW));
-        assert!(window.size() < 40, "{}", window.size());
+        let mut window = Window::new(0, 4096, false);
+        (0..4).for_each(|_| window.answered(QUICK));
+        (0..40_000).for_each(|_| window.answered(SLOW));
+        assert!(window.size() < 12, "{}", window.size());
+    }
+
+    #[test]
+    fn a_wire_with_flow_control_is_filled_at_once() {
+        let mut window = Window::new(0, 4096, true);
+        window.begin_sending(0);
+        assert_eq!((0..1000).take_while(|&under_way| window.take(under_way)).count(), FLOW_CONTROLLED);
+        assert_eq!(Window::new(8, 4096, true).size(), 8);
     }
 
     #[test]
     fn few_leave_together() {
-        let mut window = Window::new(0, 4096);
+        let mut window = Window::new(0, 4096, false);
         (0..60).for_each(|_| window.answered(QUICK));
         window.begin_sending(0);
         window.begin_sending(0);

@@ -16,6 +16,16 @@ use crate::failure::Failure;
 use crate::files;
 use crate::style::count;
 
+/// An opened door.
+pub struct Opened {
+    /// The wire behind it.
+    pub wire: Box<dyn Wire>,
+    /// Where it leads, for people.
+    pub place: String,
+    /// The most requests that it bears at once, where it has a limit.
+    pub most_under_way: Option<u32>,
+}
+
 impl Up {
     /// The cabling to emulate, or the plan to compare with.
     pub fn cabling(&self, door: Door) -> Result<Option<Fabric>, Failure> {
@@ -30,20 +40,21 @@ impl Up {
         Ok(Some(fabric))
     }
 
-    /// Opens the door; says where it leads, for people.
-    pub fn open(&self, door: Door, cabling: Option<&Fabric>) -> Result<(Box<dyn Wire>, String), Failure> {
+    /// Opens the door.
+    pub fn open(&self, door: Door, cabling: Option<&Fabric>) -> Result<Opened, Failure> {
         match (door, cabling) {
             (Door::Ibsim, _) => {
                 let wire = Ibsim::open_as_manager(&ibsim::Config::from_environment())?;
                 let place = format!("ibsim, node \"{}\"", wire.node());
-                Ok((Box::new(wire), place))
+                let most_under_way = Some(Ibsim::MOST_UNDER_WAY);
+                Ok(Opened { wire: Box::new(wire), place, most_under_way })
             }
             (Door::Umad, _) => {
                 let config =
                     umad::Config { device: self.device.clone(), port: self.port, timeout: self.timeout };
                 let wire = Umad::open_as_manager(&config)?;
-                let place = wire.name();
-                Ok((Box::new(wire), place))
+                let (place, most_under_way) = (wire.name(), wire.most_under_way());
+                Ok(Opened { wire: Box::new(wire), place, most_under_way })
             }
             (Door::Emulate, Some(fabric)) => {
                 let place = self.file.clone().unwrap_or_else(|| "a SuperPOD of 1,024 GPUs".to_owned());
@@ -60,7 +71,8 @@ impl Up {
                 let (node, port) = Memory::seat(fabric).ok_or_else(|| no_switch(&place))?;
                 let wire = Memory::new_as_manager(Emulator::new(fabric, config), node, port)
                     .map_err(|error| Failure::new(error.to_string(), &place, ""))?;
-                Ok((Box::new(wire), format!("{place}, emulated")))
+                let place = format!("{place}, emulated");
+                Ok(Opened { wire: Box::new(wire), place, most_under_way: None })
             }
             (Door::Emulate, None) => Err(no_switch("")),
         }

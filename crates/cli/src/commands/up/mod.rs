@@ -26,10 +26,15 @@ impl Up {
         let outputs = self.outputs()?;
         let door = self.door();
         let cabling = self.cabling(door)?;
-        let config = self.config(door)?;
+        let mut config = self.config(door)?;
         let stop = Stop::on_signals()
             .map_err(|error| Failure::new(format!("cannot wait for signals: {error}"), "", ""))?;
-        let (wire, place) = self.open(door, cabling.as_ref())?;
+        let door::Opened { wire, place, most_under_way } = self.open(door, cabling.as_ref())?;
+        config.flow_controlled = door == options::Door::Ibsim;
+        if let Some(most) = most_under_way {
+            let asked = config.max_wire_smps;
+            config.max_wire_smps = if asked == 0 { most } else { asked.min(most) };
+        }
         let wire = self.sleeves(wire, door)?;
         let mut session = Session::new(wire, config, stop);
         if let Some(path) = &self.record {

@@ -159,8 +159,7 @@ impl Up {
         Ok(subnet::Config {
             engine: self.engine.clone(),
             addressing,
-            // ibsim's sockets hold about 200 datagrams, and it drops what does not fit.
-            max_wire_smps: self.max_wire_smps.unwrap_or(if door == Door::Ibsim { 128 } else { 0 }),
+            max_wire_smps: self.max_wire_smps.unwrap_or(0),
             timeout: self.timeout,
             retries: self.retries,
             sweep_interval: self.sweep,
