@@ -5,7 +5,8 @@ use std::process::Command;
 
 use anyhow::Context;
 
-/// One line: date, processor, memory, system, versions of the peers.
+/// One line: date, processor, memory, system, versions of the peers, how busy the machine was at the start. Says so on
+/// standard error where others use it at the same time: wall times then measure them too.
 pub fn describe() -> anyhow::Result<String> {
     let date = said_by("date", &["-u", "+%Y-%m-%d"])?;
     let processor = field("/proc/cpuinfo", "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned());
@@ -25,8 +26,13 @@ pub fn describe() -> anyhow::Result<String> {
         &["-W", "-f=${Package} ${Version}, ", "opensm", "ibsim-utils", "infiniband-diags"],
     )
     .unwrap_or_default();
+    let load = fs::read_to_string("/proc/loadavg")?;
+    let load: f64 = load.split_whitespace().next().and_then(|first| first.parse().ok()).unwrap_or(0.0);
+    if load > 0.5 {
+        eprintln!("warning: this machine is busy with other work (load {load}): wall times will be too long");
+    }
     Ok(format!(
-        "{date}. {processor}, {cores} cores, {memory:.0} GiB; {system}, Linux {kernel}; {}",
+        "{date}. {processor}, {cores} cores, {memory:.0} GiB; {system}, Linux {kernel}; {}; load {load} at the start",
         versions.trim_end_matches([',', ' '])
     ))
 }
