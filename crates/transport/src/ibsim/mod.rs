@@ -168,6 +168,10 @@ impl Ibsim {
         &self.node
     }
 
+    /// The most requests that may be under way at once: ibsim's sockets hold about 200 datagrams, and it drops what
+    /// does not fit.
+    pub const MOST_UNDER_WAY: u32 = 128;
+
     /// Sets or clears the IsSM bit of this client's port.
     pub fn set_is_sm(&mut self, is_sm: bool) -> Result<(), WireError> {
         self.control.call(Call::SetIsSm, self.client, &u32::from(is_sm).to_ne_bytes()).map_err(|error| {

@@ -114,6 +114,12 @@ impl Umad {
         self.port.to_string()
     }
 
+    /// The most requests that may be under way at once, where there is such a limit: ibsim's preload library sends and
+    /// takes in under one lock, and would stand still for ever where its socket is full.
+    pub fn most_under_way(&self) -> Option<u32> {
+        (self.header_length == header::OLD_HEADER_LENGTH).then_some(64)
+    }
+
     fn agent(&self, class: ManagementClass) -> u32 {
         CLASSES.iter().position(|&c| c == class).map_or(self.agents[0], |at| self.agents[at])
     }

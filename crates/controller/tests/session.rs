@@ -1,0 +1,126 @@
+//! Whole sessions on an emulated fabric: up, recorded, replayed.
+
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use controller::recording::{self, Reader};
+use controller::{End, Observer, Session, Stop, Until};
+use emulator::Emulator;
+use fabric::generate::FatTreeSpec;
+use ib::Time;
+use subnet::{Event, SubnetManager};
+use transport::{Memory, Wire};
+
+/// A file in memory that the test can read while the session writes it.
+#[derive(Clone, Default)]
+struct File(Arc<Mutex<Vec<u8>>>);
+
+impl Write for File {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Heard(Vec<String>);
+
+impl Observer for Heard {
+    fn event(&mut self, _: Time, event: &Event, _: &SubnetManager) {
+        self.0.push(serde_json::to_string(event).unwrap());
+    }
+
+    fn progress(&mut self, _: &SubnetManager) {}
+}
+
+fn session_stopped_by(stop: Stop) -> Session<Box<dyn Wire>> {
+    let fabric = FatTreeSpec { levels: Some(2), radix: 8, ..FatTreeSpec::default() }.build().unwrap();
+    let (node, port) = Memory::seat(&fabric).unwrap();
+    let emulator = Emulator::new(&fabric, emulator::Config::default());
+    let wire = Memory::new_as_manager(emulator, node, port).unwrap();
+    Session::new(Box::new(wire) as Box<dyn Wire>, subnet::Config::default(), stop)
+}
+
+fn recorded() -> (Vec<u8>, Vec<String>, subnet::Report) {
+    let (mut session, file, mut heard) = (session_stopped_by(Stop::default()), File::default(), Heard::default());
+    session.record("a test", Box::new(file.clone())).unwrap();
+    assert_eq!(session.run(Until::Up, &mut heard).unwrap(), End::Up);
+    let report = session.manager().report();
+    let bytes = file.0.lock().unwrap().clone();
+    (bytes, heard.0, report)
+}
+
+#[test]
+fn a_fabric_comes_up() {
+    let (_, heard, report) = recorded();
+    assert_eq!((report.switches, report.hosts, report.links), (12, 32, 64));
+    assert_eq!((report.verify.unreachable, report.verify.loops, report.verify.credit_loops), (0, 0, 0));
+    assert!(heard.last().unwrap().contains("\"up\""), "{heard:?}");
+}
+
+#[test]
+fn a_stopped_session_ends_in_order() {
+    let stop = Stop::default();
+    stop.ask();
+    let mut session = session_stopped_by(stop);
+    assert_eq!(session.run(Until::Stopped, &mut Heard::default()).unwrap(), End::Stopped);
+}
+
+#[test]
+fn a_recording_gives_the_same_outputs_again() {
+    let (bytes, heard, report) = recorded();
+    let mut again = Vec::new();
+    let reader = Reader::new(&bytes).unwrap();
+    assert_eq!(reader.header().door, "a test");
+    let replayed =
+        recording::replay(reader, |_, event| again.push(serde_json::to_string(event).unwrap())).unwrap();
+    assert_eq!(replayed.difference, None);
+    assert!(replayed.ended && replayed.left_over == 0);
+    assert_eq!(again, heard);
+    assert_eq!(replayed.manager.report(), report);
+}
+
+#[test]
+fn a_cut_recording_is_replayed_as_far_as_it_is_whole() {
+    let (bytes, ..) = recorded();
+    for length in (0..bytes.len()).step_by(bytes.len() / 97) {
+        let Ok(reader) = Reader::new(&bytes[..length]) else { continue };
+        let replayed = recording::replay(reader, |_, _| {}).unwrap();
+        assert_eq!(replayed.difference, None);
+        assert!(!replayed.ended);
+    }
+}
+
+#[test]
+fn another_input_is_noticed() {
+    let (mut bytes, ..) = recorded();
+    // A byte of the first packet's NodeInfo: the number of ports of the manager's own node.
+    let mut reader = Reader::new(&bytes).unwrap();
+    while !matches!(reader.next_record().unwrap(), Some((_, recording::Record::Packet(_)))) {}
+    let mad_end = bytes.len() - reader.left_over();
+    let guid = mad_end - 256 + 64 + 12;
+    bytes[guid] ^= 0x40;
+    let replayed = recording::replay(Reader::new(&bytes).unwrap(), |_, _| {}).unwrap();
+    let difference = replayed.difference.expect("another GUID gives other outputs");
+    assert!(difference.record > 0 && difference.recorded != difference.replayed);
+}
+
+#[test]
+fn what_is_no_recording_is_refused() {
+    assert!(Reader::new(b"").is_err());
+    assert!(Reader::new(b"HEDDLE-RECORDING 1\n\xff\xff\xff\xff{}").is_err());
+    let (bytes, ..) = recorded();
+    let mut reader = Reader::new(&bytes).unwrap();
+    reader.next_record().unwrap();
+    let at = bytes.len() - reader.left_over();
+    let mut wrong = bytes.clone();
+    wrong[at] = 99;
+    let error = recording::replay(Reader::new(&wrong).unwrap(), |_, _| {}).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("unknown kind 99"), "{error}");
+}
