@@ -1,6 +1,7 @@
 //! The emulator's face: clients attach, send and receive; time passes.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use fabric::{Fabric, NodeId, PortId};
 use ib::{Packet, PortInfo, SwitchInfo, Time, capability};
@@ -61,6 +62,9 @@ pub struct Emulator {
     pub(crate) traps: Traps,
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) now: Time,
+    pub(crate) hop_latency: Duration,
+    pub(crate) forward_time: Duration,
+    pub(crate) agent_time: Duration,
     pub(crate) statistics: Statistics,
     clients: FxHashMap<PortId, bool>,
     inbox: VecDeque<(Time, ClientId, Packet)>,
@@ -79,6 +83,9 @@ impl Emulator {
             traps: Traps::default(),
             random: Xoshiro256PlusPlus::seed_from_u64(config.seed),
             now: Time::ZERO,
+            hop_latency: config.hop_latency,
+            forward_time: config.forward_time,
+            agent_time: config.agent_time,
             statistics: Statistics::default(),
             clients: FxHashMap::default(),
             inbox: VecDeque::new(),
@@ -111,11 +118,16 @@ impl Emulator {
     pub fn set_is_manager(&mut self, client: ClientId, is_manager: bool) {
         let Some(entry) = self.clients.get_mut(&client.0) else { return };
         *entry = is_manager;
-        let mask = &mut self.state.ports[client.0.index()].capability_mask;
+        self.show_manager(client.0, is_manager);
+    }
+
+    /// Sets a port's IsSM bit; a change is told to the manager.
+    pub(crate) fn show_manager(&mut self, port: PortId, is_manager: bool) {
+        let mask = &mut self.state.ports[port.index()].capability_mask;
         let before = *mask;
         *mask = if is_manager { before | capability::IS_SM } else { before & !capability::IS_SM };
         if *mask != before {
-            self.raise_local_changes(client.0);
+            self.raise_local_changes(port);
         }
     }
 
@@ -136,7 +148,7 @@ impl Emulator {
     pub fn send(&mut self, now: Time, client: ClientId, packet: &Packet) {
         self.advance(now);
         self.statistics.sent += 1;
-        self.inject(now, client.0, *packet);
+        self.inject(self.now, client.0, packet);
     }
 
     /// When something happens next by itself.
@@ -163,6 +175,7 @@ impl Emulator {
                 }
                 Event::Trained(port) => self.trained(port),
                 Event::Trap(node) => self.trap_due(node),
+                Event::Flap(port) => self.flap(port),
                 Event::Fault(number) => {
                     if let Some((_, fault)) = self.config.faults.get(number as usize) {
                         self.apply(*fault);
@@ -219,6 +232,11 @@ impl Emulator {
     /// What a switch holds.
     pub fn switch_info(&self, node: NodeId) -> &SwitchInfo {
         &self.state.switches[node.index()]
+    }
+
+    /// Panics where the emulator's own books contradict each other. For tests, after every step.
+    pub fn check_invariants(&self) {
+        self.state.check_invariants();
     }
 
     /// The linear forwarding table that a switch holds, as far as it was written.

@@ -31,4 +31,4 @@ mod wire;
 
 pub use config::Config;
 pub use emulator::{AttachError, ClientId, Emulator, Statistics};
-pub use fault::{Behaviour, Fault};
+pub use fault::{Behaviour, Counter, Fault};

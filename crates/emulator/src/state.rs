@@ -5,7 +5,7 @@ use std::time::Duration;
 use fabric::{Fabric, NodeId, NodeKind, PortId};
 use ib::wide::Addressing;
 use ib::{
-    Lid, LinkRate, LinkSpeed, LinkWidth, Mtu, NodeType, PhysicalState, PortCountersExtended, PortInfo,
+    Guid, Lid, LinkRate, LinkSpeed, LinkWidth, Mtu, NodeType, PhysicalState, PortCountersExtended, PortInfo,
     PortState, SwitchInfo, Time, capability,
 };
 use rustc_hash::FxHashMap;
@@ -24,8 +24,35 @@ pub(crate) const PARTITION_CAP: u16 = 128;
 /// Multicast LIDs a switch.
 const MULTICAST_CAP: u16 = 4096;
 
+/// A link that comes and goes.
+#[derive(Clone, Copy)]
+pub(crate) struct Flap {
+    pub every: Duration,
+    pub changes: u32,
+}
+
+/// What a packet's way needs to know of a port, together in 16 bytes: a quarter of a cache line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub node: NodeId,
+    /// The port at the cable's other end, [`NOWHERE`] where there is none.
+    peer: u32,
+    /// Slot 0 of the node.
+    first: u32,
+    pub number: u8,
+    /// External ports of the node.
+    ports: u8,
+    /// Whether the port's state is not DOWN.
+    pub up: bool,
+    pub switch: bool,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
 /// What every device holds.
 pub(crate) struct State {
+    /// Kept in step with `fabric` and `ports` by [`State::note`].
+    pub places: Vec<Place>,
     /// The cabling as it stands: pulled cables are not in it.
     pub fabric: Fabric,
     /// The other end of each port's cable as it was at the beginning, and what it ran at.
@@ -45,8 +72,17 @@ pub(crate) struct State {
     /// When the protection of a port's M_Key ends.
     pub lease_ends: FxHashMap<PortId, Time>,
     pub counters: FxHashMap<PortId, Box<PortCountersExtended>>,
-    /// Blocks of attributes that were written: node, attribute number, attribute modifier.
-    pub blocks: FxHashMap<(NodeId, u16, u32), [u8; 64]>,
+    /// Blocks of attributes that were written: port, attribute number, attribute modifier. What belongs to a whole
+    /// node is kept at the slot of its port 0.
+    pub blocks: FxHashMap<(PortId, u16, u32), [u8; 64]>,
+    /// Loss on a link beside that on every link, per million, by either end.
+    pub losses: FxHashMap<PortId, u32>,
+    /// Links that come and go.
+    pub flaps: FxHashMap<PortId, Flap>,
+    /// When a link has trained, by its lower end.
+    pub trained_at: FxHashMap<PortId, Time>,
+    /// GUIDs that nodes show instead of their own.
+    pub guids: FxHashMap<NodeId, Guid>,
     table_cap: u32,
 }
 
@@ -64,7 +100,22 @@ impl State {
             cable[a.index()] = Some((b, fabric.rate(a)));
             cable[b.index()] = Some((a, fabric.rate(a)));
         }
+        let mut places = Vec::with_capacity(slots);
+        for node in fabric.nodes() {
+            let first = fabric.port(node, 0).map_or(0, |port| port.0);
+            let (ports, switch) = (fabric.port_count(node), fabric.is_switch(node));
+            places.extend((0..=ports).map(|number| Place {
+                node,
+                peer: NOWHERE,
+                first,
+                number,
+                ports,
+                up: false,
+                switch,
+            }));
+        }
         let mut state = Self {
+            places,
             fabric: fabric.clone(),
             cable,
             ports: vec![PortInfo::default(); slots],
@@ -79,6 +130,10 @@ impl State {
             lease_ends: FxHashMap::default(),
             counters: FxHashMap::default(),
             blocks: FxHashMap::default(),
+            losses: FxHashMap::default(),
+            flaps: FxHashMap::default(),
+            trained_at: FxHashMap::default(),
+            guids: FxHashMap::default(),
             table_cap,
         };
         for node in fabric.nodes() {
@@ -100,19 +155,78 @@ impl State {
                 outbound_enforcement_cap: true,
                 filter_raw_inbound_cap: true,
                 filter_raw_outbound_cap: true,
+                enhanced_port_0: self.fabric.has_enhanced_port_zero(node),
                 ..SwitchInfo::default()
             };
         }
-        self.blocks.retain(|&(owner, _, _), _| owner != node);
-        let first = self.fabric.port(node, 0).expect("slot 0 is there");
-        let slots = 0..=self.fabric.port_count(node);
-        for number in slots {
-            let port = PortId(first.0 + u32::from(number));
-            self.ports[port.index()] = self.fresh_port(port, switch, number);
+        let first = PortId(self.places_of(node).start as u32);
+        let last = PortId(self.places_of(node).end as u32);
+        if !self.blocks.is_empty() {
+            self.blocks.retain(|&(port, _, _), _| port < first || port >= last);
+        }
+        // Ports without a cable are taken to be like the best one that has one.
+        let best = self.cable[first.index()..last.index()]
+            .iter()
+            .filter_map(|cable| cable.and_then(|(_, rate)| rate))
+            .max_by(|a, b| a.gbps().total_cmp(&b.gbps()));
+        for port in (first.0..last.0).map(PortId) {
+            let number = self.places[port.index()].number;
+            self.ports[port.index()] = self.fresh_port(port, switch, number, best);
+            self.note(port);
         }
     }
 
-    fn fresh_port(&self, port: PortId, switch: bool, number: u8) -> PortInfo {
+    /// The slots of a node.
+    pub fn places_of(&self, node: NodeId) -> std::ops::Range<usize> {
+        let first = self.fabric.port(node, 0).map_or(0, PortId::index);
+        first..first + usize::from(self.fabric.port_count(node)) + 1
+    }
+
+    /// Brings what the ways of packets look at into step, after the cable or the state of a port has changed.
+    pub fn note(&mut self, port: PortId) {
+        let place = &mut self.places[port.index()];
+        place.peer = self.fabric.peer(port).map_or(NOWHERE, |peer| peer.0);
+        place.up = self.ports[port.index()].port_state != PortState::DOWN;
+    }
+
+    /// The port that a packet comes to which leaves a node by the port of number `out`: none where there is no such
+    /// port, no cable, or the link is down.
+    #[inline]
+    pub fn next_port(&self, from: &Place, out: u8) -> Option<PortId> {
+        if out == 0 || out > from.ports {
+            return None;
+        }
+        let place = &self.places[from.first as usize + usize::from(out)];
+        (place.up && place.peer != NOWHERE).then_some(PortId(place.peer))
+    }
+
+    /// Panics where what is kept twice differs. For tests.
+    pub fn check_invariants(&self) {
+        self.fabric.check_invariants();
+        for (slot, place) in self.places.iter().enumerate() {
+            let port = PortId(slot as u32);
+            assert_eq!(place.node, self.fabric.node_of(port));
+            assert_eq!(place.number, self.fabric.port_number(port));
+            assert_eq!(place.switch, self.fabric.is_switch(place.node));
+            assert_eq!(place.peer, self.fabric.peer(port).map_or(NOWHERE, |peer| peer.0));
+            let info = &self.ports[slot];
+            assert_eq!(place.up, info.port_state != PortState::DOWN);
+            assert_eq!(place.up, info.physical_state == PhysicalState::LINK_UP);
+            if let Some(peer) = self.fabric.peer(port) {
+                let other = &self.ports[peer.index()];
+                assert_eq!(
+                    place.up,
+                    other.port_state != PortState::DOWN,
+                    "a link is up at both ends or at none"
+                );
+                assert!(!place.up || info.link_rate() == other.link_rate(), "both ends see the same rate");
+            } else {
+                assert!(!place.up || place.number == 0 && place.switch, "a port without a cable is down");
+            }
+        }
+    }
+
+    fn fresh_port(&self, port: PortId, switch: bool, number: u8, best: Option<LinkRate>) -> PortInfo {
         let mut info = PortInfo {
             gid_prefix: 0xfe80_0000_0000_0000,
             link_down_default_state: PhysicalState::POLLING,
@@ -137,7 +251,7 @@ impl State {
         // The mask's other bits belong to the end port, this one says how to read a port's own speed fields.
         info.capability_mask |= capability::HAS_EXTENDED_SPEEDS;
         let rate = self.cable[port.index()]
-            .and_then(|(_, rate)| rate)
+            .map_or(best, |(_, rate)| rate)
             .unwrap_or(LinkRate { width: LinkWidth::X4, speed: LinkSpeed::Sdr });
         support(&mut info, rate);
         let management = switch && number == 0;
@@ -155,9 +269,10 @@ impl State {
     }
 
     /// The slot of the port that holds a node's LID when asked through `port`.
+    #[inline]
     pub fn end_port(&self, port: PortId) -> PortId {
-        let node = self.fabric.node_of(port);
-        if self.fabric.is_switch(node) { self.fabric.port(node, 0).expect("slot 0 is there") } else { port }
+        let place = &self.places[port.index()];
+        if place.switch { PortId(place.first) } else { port }
     }
 
     /// Whether a LID is one of a port's own.
@@ -176,7 +291,7 @@ impl State {
 
     /// Takes one of a port's buffers until the agent has served the packet; `None` where all are taken.
     pub fn take_buffer(&mut self, port: PortId, now: Time, service: Duration) -> Option<Time> {
-        let node = self.fabric.node_of(port).index();
+        let node = self.places[port.index()].node.index();
         let buffers = usize::from(self.buffers);
         let at = port.index() * buffers + usize::from(self.next_buffer[port.index()]);
         if self.leaves_buffer[at] > now {
@@ -185,7 +300,8 @@ impl State {
         let done = self.busy_until[node].max(now) + service;
         self.busy_until[node] = done;
         self.leaves_buffer[at] = done;
-        self.next_buffer[port.index()] = ((usize::from(self.next_buffer[port.index()]) + 1) % buffers) as u8;
+        let next = self.next_buffer[port.index()] + 1;
+        self.next_buffer[port.index()] = if next == self.buffers { 0 } else { next };
         Some(done)
     }
 }

@@ -12,7 +12,8 @@ impl Emulator {
         let Some(peer) = self.state.fabric.peer(port) else { return };
         self.state.fabric.disconnect(port);
         for end in [port, peer] {
-            self.goes_down(end, PhysicalState::POLLING);
+            let disabled = self.state.ports[end.index()].physical_state == PhysicalState::DISABLED;
+            self.goes_down(end, if disabled { PhysicalState::DISABLED } else { PhysicalState::POLLING });
         }
     }
 
@@ -25,13 +26,17 @@ impl Emulator {
         if self.state.off[a.0.index()] || self.state.off[b.0.index()] || fabric.connect(a, b, rate).is_err() {
             return;
         }
-        self.train(port);
+        self.state.note(port);
+        self.state.note(peer);
+        self.train(port, peer);
     }
 
     /// A port is told to stay down; its neighbour goes down with it.
     pub(crate) fn disable(&mut self, port: PortId) {
         self.goes_down(port, PhysicalState::DISABLED);
-        if let Some(peer) = self.state.fabric.peer(port) {
+        if let Some(peer) = self.state.fabric.peer(port)
+            && self.state.ports[peer.index()].physical_state != PhysicalState::DISABLED
+        {
             self.goes_down(peer, PhysicalState::POLLING);
         }
     }
@@ -42,12 +47,15 @@ impl Emulator {
         let Some(peer) = self.state.fabric.peer(port) else { return };
         if self.state.ports[peer.index()].physical_state != PhysicalState::DISABLED {
             self.goes_down(peer, PhysicalState::POLLING);
-            self.train(port);
+            self.train(port, peer);
         }
     }
 
-    fn train(&mut self, port: PortId) {
-        self.queue.push(self.now + self.config.training_time, Event::Trained(port));
+    fn train(&mut self, port: PortId, peer: PortId) {
+        let at = self.now + self.config.training_time;
+        // A link that trains already begins anew.
+        self.state.trained_at.insert(port.min(peer), at);
+        self.queue.push(at, Event::Trained(port));
     }
 
     fn goes_down(&mut self, port: PortId, physical: PhysicalState) {
@@ -55,9 +63,11 @@ impl Emulator {
         let was = info.port_state;
         info.port_state = PortState::DOWN;
         info.physical_state = physical;
+        self.state.note(port);
         if was != PortState::DOWN {
             if was == PortState::ACTIVE {
-                self.counters(port).link_downed += 1;
+                let counters = self.counters(port);
+                counters.link_downed = counters.link_downed.saturating_add(1);
             }
             self.raise_state_change(port);
         }
@@ -66,6 +76,10 @@ impl Emulator {
     /// The link at a port has had the time to train: it is up, where nothing has happened to it meanwhile.
     pub(crate) fn trained(&mut self, port: PortId) {
         let Some(peer) = self.state.fabric.peer(port) else { return };
+        if self.state.trained_at.get(&port.min(peer)).is_some_and(|&at| at > self.now) {
+            return;
+        }
+        self.state.trained_at.remove(&port.min(peer));
         let ready = |p: PortId| {
             let info = &self.state.ports[p.index()];
             info.port_state == PortState::DOWN && info.physical_state == PhysicalState::POLLING
@@ -81,6 +95,7 @@ impl Emulator {
             info.set_link_rate(rate);
             info.port_state = PortState::INITIALIZE;
             info.physical_state = PhysicalState::LINK_UP;
+            self.state.note(end);
             self.raise_state_change(end);
         }
     }

@@ -11,10 +11,10 @@ use crate::queue::Event;
 /// How often a trap is sent until the node gives up.
 const MOST_REPEATS: u32 = 20;
 
-/// Traps that wait for their repress, one a node and trap number.
+/// Traps that wait for their repress: one a node, trap number and port that the trap is about (0: the whole node).
 #[derive(Default)]
 pub(crate) struct Traps {
-    waiting: BTreeMap<(NodeId, u16), Waiting>,
+    waiting: BTreeMap<(NodeId, u16, u8), Waiting>,
     sent: u64,
 }
 
@@ -37,7 +37,7 @@ impl Emulator {
         self.state.switches[node.index()].state_change = true;
         let from = self.state.end_port(port);
         let lid = self.state.ports[from.index()].lid;
-        self.raise(from, Notice::link_state_change(lid));
+        self.raise(from, 0, Notice::link_state_change(lid));
     }
 
     /// A port's capability mask has changed.
@@ -45,7 +45,7 @@ impl Emulator {
         let info = &self.state.ports[port.index()];
         let node_type = self.state.node_type(self.state.fabric.node_of(port));
         let notice = Notice::local_changes(node_type, info.lid, info.capability_mask, 0);
-        self.raise(port, notice);
+        self.raise(port, 0, notice);
     }
 
     /// A threshold of a port is reached.
@@ -54,17 +54,21 @@ impl Emulator {
         let from = self.state.end_port(port);
         let lid = self.state.ports[from.index()].lid;
         let number = self.state.fabric.port_number(port);
-        self.raise(from, Notice::port_threshold(trap, self.state.node_type(node), lid, number));
+        self.raise(from, number, Notice::port_threshold(trap, self.state.node_type(node), lid, number));
     }
 
-    fn raise(&mut self, from: PortId, notice: Notice) {
+    /// Tells at once, or, where the last trap of this kind still waits for its repress, when that is due again: an
+    /// agent sends no faster than its interval.
+    fn raise(&mut self, from: PortId, about: u8, notice: Notice) {
         let node = self.state.fabric.node_of(from);
         self.traps.sent += 1;
         let tid = self.traps.sent;
-        self.traps
-            .waiting
-            .insert((node, notice.number), Waiting { notice, from, tid, repeats: 0, due: self.now });
-        self.trap_due(node);
+        let key = (node, notice.number, about);
+        let due = self.traps.waiting.get(&key).map_or(self.now, |waiting| waiting.due);
+        self.traps.waiting.insert(key, Waiting { notice, from, tid, repeats: 0, due });
+        if due <= self.now {
+            self.trap_due(node);
+        }
     }
 
     /// Sends what a node still has to tell and is due, and comes back to it later.
@@ -72,7 +76,7 @@ impl Emulator {
         let (now, again) = (self.now, self.now + self.config.trap_interval);
         let off = self.state.off[node.index()];
         let mut packets = Vec::new();
-        for (_, waiting) in self.traps.waiting.range_mut((node, 0)..=(node, u16::MAX)) {
+        for (_, waiting) in self.traps.waiting.range_mut((node, 0, 0)..=(node, u16::MAX, u8::MAX)) {
             if waiting.due > now {
                 continue;
             }
@@ -88,20 +92,21 @@ impl Emulator {
             mad.put(&waiting.notice);
             packets.push((waiting.from, Packet::to_lid(manager, mad)));
         }
-        self.traps.waiting.retain(|&(owner, _), waiting| owner != node || waiting.repeats < MOST_REPEATS);
+        self.traps.waiting.retain(|&(owner, _, _), waiting| owner != node || waiting.repeats < MOST_REPEATS);
         if !packets.is_empty() {
             self.queue.push(again, Event::Trap(node));
         }
         for (from, packet) in packets {
-            self.inject(now, from, packet);
+            self.inject(now, from, &packet);
         }
     }
 
     /// The manager has heard: the notice that it names is not sent again.
     pub(crate) fn repress(&mut self, node: NodeId, mad: &Mad) {
         let notice: Notice = mad.get();
-        let key = (node, notice.number);
-        if self.traps.waiting.get(&key).is_some_and(|waiting| waiting.tid == mad.tid()) {
+        let traps = (node, notice.number, 0)..=(node, notice.number, u8::MAX);
+        let heard = self.traps.waiting.range(traps).find(|(_, waiting)| waiting.tid == mad.tid());
+        if let Some((&key, _)) = heard {
             self.traps.waiting.remove(&key);
         }
     }

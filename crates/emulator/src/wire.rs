@@ -1,15 +1,16 @@
 //! A packet's way from port to port.
 //!
-//! Directed routes follow the standard's section 14.2.2 (Linux has the same rules in `smi.c`); LID-routed packets
-//! follow the tables that were written, switch by switch.
+//! Directed routes follow the standard's section 14.2.2 (Linux has the same rules in `smi.c`), with LID-routed parts
+//! before and after where the header names LIDs; LID-routed packets follow the tables that were written, switch by
+//! switch. A packet keeps its slot in the queue from its sending to its end.
 
 use fabric::PortId;
-use ib::{Lid, Packet, PortState, Time};
+use ib::{Lid, Mad, ManagementClass, Method, Packet, PortState, Time};
 use rand_core::Rng;
 
 use crate::Emulator;
 use crate::fault::Behaviour;
-use crate::queue::UnderWay;
+use crate::state::Place;
 
 /// Links that a LID-routed packet may cross: more is a loop.
 const MOST_HOPS: u8 = 64;
@@ -26,9 +27,14 @@ enum Step {
     Nowhere,
 }
 
+/// Whether a MAD is one of subnet management, which travels on virtual lane 15 and needs no link in service.
+fn is_subnet_management(mad: &Mad) -> bool {
+    matches!(mad.class(), ManagementClass::SUBN_LID | ManagementClass::SUBN_DIRECTED)
+}
+
 /// The standard's step of a directed-route packet that is at a node, having come in by port `ingress` (0 where it
 /// starts here). Changes the header as the node does.
-fn directed_step(mad: &mut ib::Mad, ingress: u8, transit: bool) -> Step {
+fn directed_step(mad: &mut Mad, ingress: u8, transit: bool) -> Step {
     let (pointer, count) = (mad.hop_pointer(), mad.hop_count());
     if count > 63 {
         return Step::Nowhere;
@@ -68,214 +74,345 @@ fn directed_step(mad: &mut ib::Mad, ingress: u8, transit: bool) -> Step {
 
 impl Emulator {
     /// A packet starts at an end port.
-    pub(crate) fn inject(&mut self, at: Time, port: PortId, mut packet: Packet) {
-        let node = self.state.fabric.node_of(port);
-        if self.state.off[node.index()] {
+    pub(crate) fn inject(&mut self, at: Time, port: PortId, packet: &Packet) {
+        if self.state.off[self.state.places[port.index()].node.index()] {
             self.statistics.discarded += 1;
             return;
         }
+        let slot = self.queue.keep(packet, port);
+        let packet = &mut self.queue.packet(slot).packet;
         if packet.mad.is_directed() && packet.dlid == Lid::PERMISSIVE {
-            match directed_step(&mut packet.mad, 0, true) {
-                Step::Out(out) => self.leave(at, port, out, UnderWay { packet, at: port, hops: 0 }),
-                Step::Agent => self.serve(port, packet),
-                Step::Client | Step::Nowhere => self.statistics.discarded += 1,
-            }
+            self.follow_route(at, slot, 0);
             return;
         }
-        if packet.slid == Lid::NONE {
+        if packet.slid == Lid::NONE || packet.slid == Lid::PERMISSIVE {
             packet.slid = self.state.ports[port.index()].lid;
         }
-        self.route_by_lid(at, UnderWay { packet, at: port, hops: 0 });
+        self.route_by_lid(at, slot);
     }
 
     /// A packet under way arrives at the node that its port belongs to.
+    #[inline]
     pub(crate) fn arrive(&mut self, slot: u32) {
         let under_way = self.queue.packet(slot);
         let port = under_way.at;
-        let node = self.state.fabric.node_of(port);
-        if self.state.off[node.index()] || self.state.fabric.peer(port).is_none() {
-            self.statistics.discarded += 1;
-            self.queue.end(slot);
+        let place = self.state.places[port.index()];
+        if !place.up {
+            self.discard(slot);
             return;
         }
-        if !under_way.packet.mad.is_directed() || under_way.packet.dlid != Lid::PERMISSIVE {
-            let under_way = *under_way;
-            self.queue.end(slot);
-            self.route_by_lid(self.now, under_way);
+        let packet = &mut under_way.packet;
+        if !packet.mad.is_directed() || packet.dlid != Lid::PERMISSIVE {
+            self.route_by_lid(self.now, slot);
             return;
         }
-        let ingress = self.state.fabric.port_number(port);
-        let transit = self.state.fabric.is_switch(node);
-        match directed_step(&mut under_way.packet.mad, ingress, transit) {
-            Step::Out(out) => {
-                // The agent of the switch passes it on; until then it takes one of the port's buffers.
-                let Some(done) = self.state.take_buffer(port, self.now, self.config.forward_time) else {
-                    self.overrun(port);
-                    self.queue.end(slot);
-                    return;
-                };
-                let under_way = *self.queue.packet(slot);
-                self.queue.end(slot);
-                self.leave(done, port, out, under_way);
-            }
-            Step::Agent => {
-                let packet = under_way.packet;
-                self.queue.end(slot);
-                self.serve(port, packet);
-            }
-            Step::Client => {
-                let packet = under_way.packet;
-                self.queue.end(slot);
-                self.hand_to_client(port, packet);
-            }
-            Step::Nowhere => {
-                self.statistics.discarded += 1;
-                self.queue.end(slot);
-            }
+        let next = match directed_step(&mut packet.mad, place.number, place.switch) {
+            Step::Out(out) => out,
+            Step::Agent => return self.end_of_route(slot),
+            Step::Client => return self.come_home(slot),
+            Step::Nowhere => return self.discard(slot),
+        };
+        // The agent of the switch passes it on; until then it takes one of the port's buffers.
+        match self.state.take_buffer(port, self.now, self.forward_time) {
+            Some(done) => self.leave(done, slot, &place, next),
+            None => self.overrun(port, slot),
         }
     }
 
-    /// Sends a packet out of the node of `port` by the port of number `out`.
-    fn leave(&mut self, at: Time, port: PortId, out: u8, mut under_way: UnderWay) {
-        let out = self.state.fabric.port(self.state.fabric.node_of(port), out).filter(|_| out > 0);
-        let next = out.and_then(|out| Some((out, self.state.fabric.peer(out)?)));
-        let Some((out, next)) = next else {
-            self.statistics.discarded += 1;
+    /// Takes the next step of a directed route from a node that the packet did not just come to by that route.
+    fn follow_route(&mut self, at: Time, slot: u32, ingress: u8) {
+        let under_way = self.queue.packet(slot);
+        let place = self.state.places[under_way.at.index()];
+        match directed_step(&mut under_way.packet.mad, ingress, true) {
+            Step::Out(out) => self.leave(at, slot, &place, out),
+            Step::Agent => self.end_of_route(slot),
+            Step::Client => self.come_home(slot),
+            Step::Nowhere => self.discard(slot),
+        }
+    }
+
+    /// A request has come to the end of its directed route: to the agent here, or on by LID.
+    fn end_of_route(&mut self, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let onward = under_way.packet.mad.dr_dlid();
+        if onward == Lid::PERMISSIVE.0 as u16 {
+            self.serve(slot);
+            return;
+        }
+        let end_port = self.state.end_port(under_way.at);
+        under_way.packet.dlid = Lid(u32::from(onward));
+        under_way.packet.slid = self.state.ports[end_port.index()].lid;
+        self.route_by_lid(self.now, slot);
+    }
+
+    /// An answer has come to the beginning of its directed route: to the client here, or on by LID.
+    fn come_home(&mut self, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let onward = under_way.packet.mad.dr_slid();
+        if onward == Lid::PERMISSIVE.0 as u16 {
+            self.hand_to_client(slot);
+            return;
+        }
+        let end_port = self.state.end_port(under_way.at);
+        under_way.packet.dlid = Lid(u32::from(onward));
+        under_way.packet.slid = self.state.ports[end_port.index()].lid;
+        self.route_by_lid(self.now, slot);
+    }
+
+    /// Sends a packet out of a node by the port of number `out`.
+    #[inline]
+    fn leave(&mut self, at: Time, slot: u32, place: &Place, out: u8) {
+        let Some(next) = self.state.next_port(place, out) else {
+            self.discard(slot);
             return;
         };
-        if self.state.ports[out.index()].port_state == PortState::DOWN {
-            self.statistics.discarded += 1;
-            return;
-        }
-        if self.config.loss_per_million > 0
-            && self.random.next_u64() % 1_000_000 < u64::from(self.config.loss_per_million)
-        {
+        if (self.config.loss_per_million > 0 || !self.state.losses.is_empty()) && self.is_lost(next) {
             self.statistics.lost += 1;
+            self.queue.end(slot);
             return;
         }
+        let under_way = self.queue.packet(slot);
         under_way.at = next;
         under_way.hops = under_way.hops.saturating_add(1);
-        self.queue.send(at + self.config.hop_latency, under_way);
+        self.queue.arrive(at + self.hop_latency, slot);
+    }
+
+    /// Whether chance loses a packet on the link that ends at a port.
+    fn is_lost(&mut self, end: PortId) -> bool {
+        let own = self.state.losses.get(&end).copied().unwrap_or(0);
+        let chance = self.config.loss_per_million.max(own);
+        chance > 0 && self.random.next_u64() % 1_000_000 < u64::from(chance)
+    }
+
+    fn discard(&mut self, slot: u32) {
+        self.statistics.discarded += 1;
+        self.queue.end(slot);
     }
 
     /// One step of a LID-routed packet that is at a node.
-    fn route_by_lid(&mut self, at: Time, under_way: UnderWay) {
-        let port = under_way.at;
-        let node = self.state.fabric.node_of(port);
+    fn route_by_lid(&mut self, at: Time, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let (port, hops, dlid) = (under_way.at, under_way.hops, under_way.packet.dlid);
+        let data = !is_subnet_management(&under_way.packet.mad);
+        let place = self.state.places[port.index()];
         let end_port = self.state.end_port(port);
-        let dlid = under_way.packet.dlid;
-        if self.state.owns(end_port, dlid) || (under_way.hops > 0 && dlid == Lid::PERMISSIVE) {
-            self.take_in(port, end_port, under_way.packet);
+        if self.state.owns(end_port, dlid) || (hops > 0 && dlid == Lid::PERMISSIVE) {
+            if data && hops > 0 {
+                self.count_received(port);
+            }
+            self.take_in(slot);
             return;
         }
-        let out = if self.state.fabric.is_switch(node) {
-            let table = &self.state.tables[node.index()];
-            let top = self.state.switches[node.index()].linear_fdb_top;
+        let out = if place.switch {
+            let table = &self.state.tables[place.node.index()];
+            let top = self.state.switches[place.node.index()].linear_fdb_top;
             let entry = table.get(dlid.0 as usize).copied().filter(|_| dlid <= top);
             entry.filter(|&entry| entry != ib::NO_ROUTE && entry != 0)
-        } else if under_way.hops == 0 {
-            Some(self.state.fabric.port_number(port))
+        } else if hops == 0 {
+            Some(place.number)
         } else {
             None
         };
-        let Some(out) = out.filter(|_| under_way.hops < MOST_HOPS) else {
-            self.statistics.discarded += 1;
+        let Some(out) = out.filter(|_| hops < MOST_HOPS) else {
+            if data && hops > 0 {
+                let counters = self.counters(port);
+                counters.receive_switch_relay_errors = counters.receive_switch_relay_errors.saturating_add(1);
+            }
+            self.discard(slot);
             return;
         };
         // Management of the subnet passes links that are not in service yet, all else does not.
-        let in_service = self
-            .state
-            .fabric
-            .port(node, out)
-            .is_some_and(|out| self.state.ports[out.index()].port_state == PortState::ACTIVE);
-        if under_way.packet.dest_qp != 0 && !in_service {
-            self.statistics.discarded += 1;
+        if data && !self.carries_data(&place, out) {
+            if let Some(out) = self.state.fabric.port(place.node, out) {
+                let counters = self.counters(out);
+                counters.transmit_discards = counters.transmit_discards.saturating_add(1);
+            }
+            self.discard(slot);
             return;
         }
-        self.count_traffic(node, out, port, under_way.hops);
-        self.leave(at, port, out, under_way);
+        if data {
+            if hops > 0 {
+                self.count_received(port);
+            }
+            if let Some(out) = self.state.fabric.port(place.node, out) {
+                self.count_sent(out);
+            }
+        }
+        self.leave(at, slot, &place, out);
+    }
+
+    /// Whether data may leave by a port: it is ACTIVE. A neighbour that is ARMED becomes ACTIVE by what it receives.
+    fn carries_data(&mut self, place: &Place, out: u8) -> bool {
+        let (Some(out), Some(next)) =
+            (self.state.fabric.port(place.node, out), self.state.next_port(place, out))
+        else {
+            return false;
+        };
+        if self.state.ports[out.index()].port_state != PortState::ACTIVE {
+            return false;
+        }
+        let next = &mut self.state.ports[next.index()].port_state;
+        if *next == PortState::ARMED {
+            *next = PortState::ACTIVE;
+        }
+        *next == PortState::ACTIVE
     }
 
     /// A LID-routed packet has come to its port.
-    fn take_in(&mut self, port: PortId, end_port: PortId, packet: Packet) {
-        if packet.mad.method().is_response() && packet.mad.method() != ib::Method::TRAP_REPRESS
-            || packet.mad.method() == ib::Method::TRAP
-            || packet.mad.class() == ib::ManagementClass::SUBN_ADM
-        {
-            self.hand_to_client(end_port, packet);
+    fn take_in(&mut self, slot: u32) {
+        let packet = &self.queue.packet(slot).packet;
+        let mad = &packet.mad;
+        let (class, method) = (mad.class(), mad.method());
+        if class == ManagementClass::SUBN_DIRECTED {
+            let (pointer, count) = (mad.hop_pointer(), mad.hop_count());
+            match (mad.is_returning(), pointer) {
+                // The directed route begins here, or its answer comes to where the route ended.
+                (false, 0) => self.follow_route_from_here(slot),
+                (true, pointer) if pointer > 0 && pointer == count.saturating_add(1) => {
+                    self.follow_route_from_here(slot);
+                }
+                (false, pointer) if pointer == count.saturating_add(1) => self.serve(slot),
+                (true, 0) => self.hand_to_client(slot),
+                _ => self.discard(slot),
+            }
+        } else if class == ManagementClass::SUBN_LID {
+            if method.is_response() && method != Method::TRAP_REPRESS {
+                self.hand_to_client(slot);
+            } else {
+                self.serve(slot);
+            }
+        } else if class == ManagementClass::PERF && !method.is_response() {
+            self.serve_performance(slot);
         } else {
-            self.serve(port, packet);
+            self.hand_to_client(slot);
         }
     }
 
-    fn hand_to_client(&mut self, port: PortId, packet: Packet) {
-        let end_port = self.state.end_port(port);
+    fn follow_route_from_here(&mut self, slot: u32) {
+        self.queue.packet(slot).packet.dlid = Lid::PERMISSIVE;
+        self.follow_route(self.now, slot, 0);
+    }
+
+    /// Hands a packet to the client at the node that it has come to.
+    fn hand_to_client(&mut self, slot: u32) {
+        let under_way = *self.queue.packet(slot);
+        let end_port = self.state.end_port(under_way.at);
         if self.is_client(end_port) {
-            self.deliver(end_port, packet);
+            self.queue.end(slot);
+            self.deliver(end_port, under_way.packet);
         } else {
-            self.statistics.discarded += 1;
+            self.discard(slot);
         }
     }
 
-    fn overrun(&mut self, port: PortId) {
+    fn overrun(&mut self, port: PortId, slot: u32) {
         self.statistics.overruns += 1;
-        self.counters(port).vl15_dropped += 1;
+        let counters = self.counters(port);
+        counters.vl15_dropped = counters.vl15_dropped.saturating_add(1);
+        self.queue.end(slot);
     }
 
     /// The agent of the node takes a request in, and answers it when it has had the time to.
-    fn serve(&mut self, port: PortId, mut packet: Packet) {
-        let node = self.state.fabric.node_of(port);
-        let behaviour = self.state.behaviour[node.index()];
+    fn serve(&mut self, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let (port, mut mad) = (under_way.at, under_way.packet.mad);
+        let behaviour = self.state.behaviour[self.state.places[port.index()].node.index()];
         let service = match behaviour {
             Behaviour::Slow(times) => self.config.agent_time.saturating_mul(times),
-            _ => self.config.agent_time,
+            _ => self.agent_time,
         };
         let Some(done) = self.state.take_buffer(port, self.now, service) else {
-            self.overrun(port);
+            self.overrun(port, slot);
             return;
         };
         if behaviour == Behaviour::Silent {
+            self.queue.end(slot);
             return;
         }
-        // A question to the manager that sits here is the client's to answer.
-        let end_port = self.state.end_port(port);
-        if packet.mad.attribute_id() == ib::AttributeId::SM_INFO
-            && matches!(packet.mad.class().0, 0x01 | 0x81)
-            && self.is_manager(end_port)
+        // What is said to the manager that sits here is the client's to answer.
+        if mad.method() == Method::TRAP
+            || mad.attribute_id() == ib::AttributeId::SM_INFO && self.is_manager(self.state.end_port(port))
         {
-            self.queue.deliver(done, UnderWay { packet, at: end_port, hops: 0 });
+            let packet = under_way_packet(&mut self.queue, slot);
+            self.queue.deliver(done, &packet, self.state.end_port(port));
             return;
         }
-        if !self.answer(port, &mut packet.mad) {
+        if !self.answer(port, &mut mad) {
+            self.queue.end(slot);
             return;
         }
-        self.spoil(behaviour, &mut packet.mad);
-        let copies = if behaviour == Behaviour::Twice { 2 } else { 1 };
-        for _ in 0..copies {
-            self.send_answer(done, port, packet);
+        self.spoil(behaviour, &mut mad);
+        self.queue.packet(slot).packet.mad = mad;
+        if behaviour == Behaviour::Twice {
+            let copy = self.queue.packet(slot).packet;
+            let copy = self.queue.keep(&copy, port);
+            self.send_answer(done, slot);
+            self.send_answer(done, copy);
+        } else {
+            self.send_answer(done, slot);
         }
     }
 
+    /// Performance management comes over data lanes, whose credits keep it from being dropped.
+    fn serve_performance(&mut self, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let (port, mut mad) = (under_way.at, under_way.packet.mad);
+        let behaviour = self.state.behaviour[self.state.places[port.index()].node.index()];
+        if behaviour == Behaviour::Silent || !self.answer(port, &mut mad) {
+            self.queue.end(slot);
+            return;
+        }
+        self.spoil(behaviour, &mut mad);
+        self.queue.packet(slot).packet.mad = mad;
+        let times = if let Behaviour::Slow(times) = behaviour { times } else { 1 };
+        self.send_answer(self.now + self.config.agent_time.saturating_mul(times), slot);
+    }
+
     /// Sends an answer back the way its request came.
-    fn send_answer(&mut self, at: Time, port: PortId, mut packet: Packet) {
+    fn send_answer(&mut self, at: Time, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        under_way.hops = 0;
+        let end_port = self.state.end_port(under_way.at);
+        let packet = &mut under_way.packet;
         if packet.mad.is_directed() && packet.dlid == Lid::PERMISSIVE {
-            let under_way = |packet| UnderWay { packet, at: port, hops: 0 };
+            let place = self.state.places[under_way.at.index()];
             match directed_step(&mut packet.mad, 0, true) {
-                Step::Out(out) => self.leave(at, port, out, under_way(packet)),
-                // A route of no hops: the client sits at this node.
-                Step::Client => {
-                    let end_port = self.state.end_port(port);
-                    self.queue.deliver(at, UnderWay { packet, at: end_port, hops: 0 });
+                Step::Out(out) => self.leave(at, slot, &place, out),
+                // A route of no hops: the client sits at this node, or the request came by LID.
+                Step::Client if packet.mad.dr_slid() == 0xffff => {
+                    let packet = under_way_packet(&mut self.queue, slot);
+                    self.queue.deliver(at, &packet, end_port);
                 }
-                Step::Agent | Step::Nowhere => self.statistics.discarded += 1,
+                Step::Client => self.come_home(slot),
+                Step::Agent | Step::Nowhere => self.discard(slot),
             }
             return;
         }
-        let own = self.state.ports[self.state.end_port(port).index()].lid;
+        let own = self.state.ports[end_port.index()].lid;
         (packet.dlid, packet.slid) = (packet.slid, own);
         (packet.dest_qp, packet.source_qp) = (packet.source_qp, packet.dest_qp);
-        self.inject(at, self.state.end_port(port), packet);
+        under_way.at = end_port;
+        self.answer_by_lid(at, slot);
     }
+
+    /// An answer by LID leaves when the agent has made it; to a client at the same port it is handed then.
+    fn answer_by_lid(&mut self, at: Time, slot: u32) {
+        let under_way = self.queue.packet(slot);
+        let port = under_way.at;
+        if self.state.owns(port, under_way.packet.dlid) && !under_way.packet.mad.is_directed() {
+            let packet = under_way_packet(&mut self.queue, slot);
+            self.queue.deliver(at, &packet, port);
+        } else {
+            self.route_by_lid(at, slot);
+        }
+    }
+}
+
+/// Takes a packet out of its slot.
+fn under_way_packet(queue: &mut crate::queue::Queue, slot: u32) -> Packet {
+    let packet = queue.packet(slot).packet;
+    queue.end(slot);
+    packet
 }
 
 #[cfg(test)]

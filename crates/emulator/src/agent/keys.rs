@@ -11,11 +11,15 @@ impl Emulator {
     /// Whether the request's key opens the port. A wrong one is counted and starts the lease to run out.
     pub(super) fn key_fits(&mut self, port: PortId, mad: &Mad) -> bool {
         let end_port = self.state.end_port(port);
-        self.let_lease_end(end_port);
+        if !self.state.lease_ends.is_empty() {
+            self.let_lease_end(end_port);
+        }
         let now = self.now;
         let info = &mut self.state.ports[end_port.index()];
         if info.m_key == 0 || info.m_key == mad.m_key() {
-            self.state.lease_ends.remove(&end_port);
+            if !self.state.lease_ends.is_empty() {
+                self.state.lease_ends.remove(&end_port);
+            }
             return true;
         }
         if mad.method() == Method::GET && info.m_key_protect_bits < 2 {

@@ -6,14 +6,17 @@ mod port;
 mod switch;
 mod tables;
 
-use fabric::{NodeId, PortId};
+use fabric::PortId;
 use ib::{
     AttributeId, ExtendedPortInfo, Guid, GuidInfo, LinkSpeed, Mad, ManagementClass, Method, NodeDescription,
-    NodeInfo, Status,
+    NodeInfo, Notice, Status,
 };
 
 use crate::Emulator;
 use crate::state::PARTITION_CAP;
+
+/// The kind of a notice that tells nothing.
+const EMPTY_NOTICE: u8 = 0x7f;
 
 /// What came of a request.
 pub(crate) type Answer = Result<(), Status>;
@@ -29,17 +32,20 @@ impl Emulator {
     }
 
     fn answer_subnet(&mut self, port: PortId, mad: &mut Mad) -> bool {
-        let node = self.state.fabric.node_of(port);
+        let node = self.state.places[port.index()].node;
         let method = mad.method();
         if method == Method::TRAP_REPRESS {
             self.repress(node, mad);
             return false;
         }
-        if method != Method::GET && method != Method::SET || !self.key_fits(port, mad) {
+        // What is an answer already has no answer.
+        if method.is_response() || !self.key_fits(port, mad) {
             return false;
         }
         let set = method == Method::SET;
         let result = match mad.attribute_id() {
+            _ if mad.base_version() != 1 || mad.class_version() != 1 => Err(Status::BAD_VERSION),
+            _ if !set && method != Method::GET => Err(Status::UNSUPPORTED_METHOD),
             AttributeId::NODE_INFO if !set => self.node_info(port, mad),
             AttributeId::NODE_DESCRIPTION if !set => {
                 mad.put(&NodeDescription::new(self.state.fabric.name(node)));
@@ -47,6 +53,11 @@ impl Emulator {
             }
             AttributeId::SWITCH_INFO => self.switch_info_request(node, mad, set),
             AttributeId::PORT_INFO => self.port_info_request(port, mad, set),
+            AttributeId::NOTICE if !set => {
+                // Notices are sent as traps; none waits to be asked for.
+                mad.put(&Notice { kind: EMPTY_NOTICE, ..Notice::default() });
+                Ok(())
+            }
             AttributeId::EXTENDED_PORT_INFO if !set => self.extended_port_info(port, mad),
             AttributeId::GUID_INFO => self.guid_info(port, mad, set),
             AttributeId::P_KEY_TABLE => self.p_key_table(port, mad, set),
@@ -66,14 +77,16 @@ impl Emulator {
     fn node_info(&mut self, port: PortId, mad: &mut Mad) -> Answer {
         let fabric = &self.state.fabric;
         let node = fabric.node_of(port);
+        let clone = self.state.guids.get(&node).copied();
+        let own = |guid| clone.unwrap_or(guid);
         mad.put(&NodeInfo {
             base_version: 1,
             class_version: 1,
             node_type: self.state.node_type(node),
             port_count: fabric.port_count(node),
             system_image_guid: fabric.system_guid(node),
-            node_guid: fabric.guid(node),
-            port_guid: if fabric.is_switch(node) { fabric.guid(node) } else { fabric.port_guid(port) },
+            node_guid: own(fabric.guid(node)),
+            port_guid: own(if fabric.is_switch(node) { fabric.guid(node) } else { fabric.port_guid(port) }),
             partition_cap: PARTITION_CAP,
             device_id: fabric.device_id(node),
             revision: 0xa1,
@@ -100,12 +113,12 @@ impl Emulator {
         let block = mad.attribute_modifier();
         let end_port = self.state.end_port(port);
         let cap = u32::from(self.state.ports[end_port.index()].guid_cap);
-        if block * 8 >= cap.max(1) {
+        if block >= cap.div_ceil(8).max(1) {
             return Err(Status::INVALID_FIELD);
         }
-        let own = self.state.fabric.port_guid(end_port);
         let node = self.state.fabric.node_of(port);
-        self.block(node, mad, set, |data| {
+        let own = self.state.guids.get(&node).copied().unwrap_or(self.state.fabric.port_guid(end_port));
+        self.block(end_port, mad, set, |data| {
             if block == 0 && data[..8] == [0; 8] {
                 data[..8].copy_from_slice(&own.0.to_be_bytes());
             }
@@ -131,8 +144,8 @@ impl Emulator {
 
     /// Reads or writes a block of an attribute that most devices never hold anything in. `fill` completes what was
     /// never written.
-    pub(crate) fn block(&mut self, node: NodeId, mad: &mut Mad, set: bool, fill: impl FnOnce(&mut [u8; 64])) {
-        let key = (node, mad.attribute_id().0, mad.attribute_modifier());
+    pub(crate) fn block(&mut self, port: PortId, mad: &mut Mad, set: bool, fill: impl FnOnce(&mut [u8; 64])) {
+        let key = (port, mad.attribute_id().0, mad.attribute_modifier());
         if set {
             self.state.blocks.insert(key, *mad.data());
             return;

@@ -1,6 +1,6 @@
 //! Counters: what ports have counted, read and reset by performance management.
 
-use fabric::{NodeId, PortId};
+use fabric::PortId;
 use ib::{AttributeId, ClassPortInfo, Mad, Method, PortCounters, PortCountersExtended, Status};
 
 use super::Answer;
@@ -17,28 +17,30 @@ impl Emulator {
         self.state.counters.entry(port).or_default()
     }
 
-    /// Counts a LID-routed packet that leaves a node: at the port out, and at the port in that it came by.
-    pub(crate) fn count_traffic(&mut self, node: NodeId, out: u8, came_by: PortId, hops: u8) {
-        if hops > 0 {
-            let counters = self.counters(came_by);
-            counters.receive_packets += 1;
-            counters.unicast_receive_packets += 1;
-            counters.receive_data += MAD_WORDS;
+    /// Counts data that crosses a link from a port to its neighbour, at both ends: what a model of traffic reports.
+    pub fn count_data(&mut self, from: PortId, packets: u64, bytes: u64) {
+        let peer = self.state.fabric.peer(from);
+        sent(self.counters(from), packets, bytes / 4);
+        if let Some(peer) = peer {
+            received(self.counters(peer), packets, bytes / 4);
         }
-        if let Some(out) = self.state.fabric.port(node, out) {
-            let counters = self.counters(out);
-            counters.transmit_packets += 1;
-            counters.unicast_transmit_packets += 1;
-            counters.transmit_data += MAD_WORDS;
-        }
+    }
+
+    /// Counts a management packet on a data lane that leaves by a port.
+    pub(crate) fn count_sent(&mut self, port: PortId) {
+        sent(self.counters(port), 1, MAD_WORDS);
+    }
+
+    /// Counts a management packet on a data lane that has come in by a port.
+    pub(crate) fn count_received(&mut self, port: PortId) {
+        received(self.counters(port), 1, MAD_WORDS);
     }
 
     pub(super) fn answer_performance(&mut self, port: PortId, mad: &mut Mad) -> bool {
         let set = mad.method() == Method::SET;
-        if mad.method() != Method::GET && !set {
-            return false;
-        }
         let result = match mad.attribute_id() {
+            _ if mad.base_version() != 1 || mad.class_version() != 1 => Err(Status::BAD_VERSION),
+            _ if mad.method() != Method::GET && !set => Err(Status::UNSUPPORTED_METHOD),
             AttributeId::CLASS_PORT_INFO if !set => {
                 mad.put(&ClassPortInfo {
                     base_version: 1,
@@ -98,6 +100,18 @@ impl Emulator {
         mad.put(&out);
         Ok(())
     }
+}
+
+fn sent(counters: &mut PortCountersExtended, packets: u64, words: u64) {
+    counters.transmit_packets = counters.transmit_packets.saturating_add(packets);
+    counters.unicast_transmit_packets = counters.unicast_transmit_packets.saturating_add(packets);
+    counters.transmit_data = counters.transmit_data.saturating_add(words);
+}
+
+fn received(counters: &mut PortCountersExtended, packets: u64, words: u64) {
+    counters.receive_packets = counters.receive_packets.saturating_add(packets);
+    counters.unicast_receive_packets = counters.unicast_receive_packets.saturating_add(packets);
+    counters.receive_data = counters.receive_data.saturating_add(words);
 }
 
 /// Writes the selected counters. Bits in the order of the standard's table of PortCounters.

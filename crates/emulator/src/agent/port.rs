@@ -10,14 +10,27 @@ use crate::Emulator;
 const ALL_WIDTHS: u8 = 0xff;
 /// In a Set: every speed that the port can run.
 const ALL_SPEEDS: u8 = 0xf;
+/// The same in the wider field of speeds from FDR to NDR.
+const ALL_EXTENDED_SPEEDS: u8 = 0x1f;
+/// The same in the narrower field of speeds beyond NDR.
+const ALL_SPEEDS_2: u8 = 0x7;
 
 impl Emulator {
     pub(super) fn port_info_request(&mut self, asked_through: PortId, mad: &mut Mad, set: bool) -> Answer {
         let port = self.port_of_modifier(asked_through, mad.attribute_modifier())?;
-        let result = if set { self.set_port_info(port, &mad.get()) } else { Ok(()) };
+        // On an adapter each port changes only what is its own.
+        if set && port != asked_through && !self.state.places[port.index()].switch {
+            return Err(Status::INVALID_FIELD);
+        }
+        let (mut result, mut register_again) = (Ok(()), false);
+        if set {
+            let wanted: PortInfo = mad.get();
+            register_again = wanted.client_reregister;
+            result = self.set_port_info(port, &wanted);
+        }
         let mut info = self.state.ports[port.index()];
-        info.local_port = self.state.fabric.port_number(asked_through);
-        info.client_reregister = set && mad.get::<PortInfo>().client_reregister;
+        info.local_port = self.state.places[asked_through.index()].number;
+        info.client_reregister = register_again;
         self.hide_key(asked_through, mad, &mut info);
         mad.put(&info);
         result
@@ -26,8 +39,8 @@ impl Emulator {
     /// Takes over what a Set may change, all of it or, where a field is wrong, nothing.
     fn set_port_info(&mut self, port: PortId, wanted: &PortInfo) -> Answer {
         let held = self.state.ports[port.index()];
-        let number = self.state.fabric.port_number(port);
-        let switch = self.state.fabric.is_switch(self.state.fabric.node_of(port));
+        let place = self.state.places[port.index()];
+        let (number, switch) = (place.number, place.switch);
         let external = !switch || number > 0;
         let mut next = held;
 
@@ -67,10 +80,16 @@ impl Emulator {
             ALL_SPEEDS,
         )?;
         next.link_speed_ext_enabled = enabled(
-            wanted.link_speed_ext_enabled & 0xf,
+            wanted.link_speed_ext_enabled,
             held.link_speed_ext_enabled,
             held.link_speed_ext_supported,
-            ALL_SPEEDS,
+            ALL_EXTENDED_SPEEDS,
+        )?;
+        next.link_speed_ext_enabled2 = enabled(
+            wanted.link_speed_ext_enabled2,
+            held.link_speed_ext_enabled2,
+            held.link_speed_ext_supported2,
+            ALL_SPEEDS_2,
         )?;
         if wanted.neighbor_mtu.0 > held.mtu_cap.0 || wanted.operational_vls > held.vl_cap {
             return Err(Status::INVALID_FIELD);

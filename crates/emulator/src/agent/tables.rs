@@ -48,12 +48,11 @@ impl Emulator {
         if block * 32 >= cap || position * 16 > ports {
             return Err(Status::INVALID_FIELD);
         }
-        self.block(node, mad, set, |_| {});
+        self.block(PortId(self.state.places_of(node).start as u32), mad, set, |_| {});
         Ok(())
     }
 
     pub(super) fn p_key_table(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {
-        let node = self.state.fabric.node_of(port);
         let modifier = mad.attribute_modifier();
         let (named, block) = (modifier >> 16, modifier & 0xffff);
         let named = self.port_of_modifier(port, named)?;
@@ -61,8 +60,8 @@ impl Emulator {
             return Err(Status::INVALID_FIELD);
         }
         // An adapter's port may be named as itself or as 0: one place for both.
-        mad.set_attribute_modifier(u32::from(self.state.fabric.port_number(named)) << 16 | block);
-        self.block(node, mad, set, |data| {
+        mad.set_attribute_modifier(block);
+        self.block(named, mad, set, |data| {
             if block == 0 {
                 data[..2].copy_from_slice(&[0xff, 0xff]);
             }
@@ -75,28 +74,44 @@ impl Emulator {
         let node = self.state.fabric.node_of(port);
         let modifier = mad.attribute_modifier();
         let (input, output) = (modifier >> 8 & 0xff, modifier & 0xff);
-        if modifier >> 16 != 0 {
-            return Err(Status::INVALID_FIELD);
-        }
-        let output = self.port_of_modifier(port, output)?;
-        if self.state.fabric.is_switch(node) {
+        // An adapter has one map a port, whatever the modifier says.
+        let output = if self.state.fabric.is_switch(node) {
+            if modifier >> 16 != 0 {
+                return Err(Status::INVALID_FIELD);
+            }
             self.port_of_modifier(port, input)?;
-        }
+            self.port_of_modifier(port, output)?
+        } else {
+            mad.set_attribute_modifier(0);
+            port
+        };
         let lanes = lanes(self.state.ports[output.index()].vl_cap);
-        self.block(node, mad, set, |data| {
+        self.block(output, mad, set, |data| {
             ib::Attribute::emit(&SlToVlMapping::round_robin(lanes), &mut data[..8]);
         });
+        mad.set_attribute_modifier(modifier);
         Ok(())
     }
 
     pub(super) fn vl_arbitration(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {
-        let node = self.state.fabric.node_of(port);
         let modifier = mad.attribute_modifier();
-        if !(1..=4).contains(&(modifier >> 16)) {
+        let (part, named) = (modifier >> 16, modifier & 0xffff);
+        let node = self.state.fabric.node_of(port);
+        let named =
+            if self.state.fabric.is_switch(node) { self.port_of_modifier(port, named)? } else { port };
+        let info = &self.state.ports[named.index()];
+        // Parts 1 and 2 are the lower and the upper 32 entries of low priority, 3 and 4 those of high priority.
+        let cap = match part {
+            1 | 2 => info.vl_arbitration_low_cap,
+            3 | 4 => info.vl_arbitration_high_cap,
+            _ => return Err(Status::INVALID_FIELD),
+        };
+        if part % 2 == 0 && cap <= 32 {
             return Err(Status::INVALID_FIELD);
         }
-        self.port_of_modifier(port, modifier & 0xffff)?;
-        self.block(node, mad, set, |_| {});
+        mad.set_attribute_modifier(part);
+        self.block(named, mad, set, |_| {});
+        mad.set_attribute_modifier(modifier);
         Ok(())
     }
 }
