@@ -4,7 +4,7 @@
 //! contents that a subnet manager and a performance manager meet, one file each; [`sa`] holds those of the subnet
 //! administrator, and its long answers; [`Mad`] is the
 //! 256 bytes that carry them, read and written in place; [`Packet`] is a MAD with its addressing. Around them stand
-//! the plain values: [`Guid`], [`Lid`], [`LinkRate`], [`DirectedRoute`], [`Time`]. [`print`] writes attributes as
+//! the plain values: [`Guid`], [`Lid`], [`LinkRate`], [`DirectedRoute`], [`Time`]. [`mod@print`] writes attributes as
 //! the tools of infiniband-diags do.
 //!
 //! Invariants: parsing is total (any bytes give a value, unknown codes are kept), so nothing here panics on input;

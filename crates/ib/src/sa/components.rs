@@ -33,13 +33,14 @@ pub fn matches<R: Record>(record: &[u8], question: &[u8], mask: u64) -> bool {
     })
 }
 
-/// The components that a mask names.
-pub fn asked<R: Record>(mask: u64) -> impl Iterator<Item = &'static Component> {
-    R::COMPONENTS
-        .iter()
-        .enumerate()
-        .filter(move |(bit, _)| mask >> bit & 1 == 1)
-        .map(|(_, component)| component)
+/// The components that a mask names, bit by bit of those that are set.
+pub fn asked<R: Record>(mut mask: u64) -> impl Iterator<Item = &'static Component> {
+    std::iter::from_fn(move || {
+        // Past the last component no bit means anything: `get` ends the walk.
+        let component = R::COMPONENTS.get(mask.trailing_zeros() as usize);
+        mask &= mask.wrapping_sub(1);
+        component
+    })
 }
 
 /// Lists the components of a record in the order of the mask's bits, as `NAME = [offset, width];`. The record gets a

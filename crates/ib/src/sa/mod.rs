@@ -2,7 +2,7 @@
 //!
 //! A question is a MAD of class `SUBN_ADM` that carries a record and a component mask: bit i of the mask says that
 //! component i of the record counts. Each record lists its components ([`Record::COMPONENTS`]), so that one function
-//! compares any record with any question ([`matches`]). A table of answers is the records one after another, each
+//! compares any record with any question ([`matches()`]). A table of answers is the records one after another, each
 //! filled up to 8 bytes ([`stride`]), in as many MADs as it takes ([`rmpp`]).
 
 mod components;
