@@ -21,6 +21,9 @@ pub struct BringUp {
     /// OpenSM's routing engines, as in ftree,minhop [default: ftree]
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
+    /// Measure Heddle alone, as while working on it
+    #[arg(long, conflicts_with = "engines")]
+    alone: bool,
     /// OpenSM's --maxsmps [default: its own default, 4; 0 is no bound]
     #[arg(long, value_name = "N")]
     opensm_window: Option<u32>,
@@ -53,7 +56,11 @@ impl BringUp {
         let folder = tempfile::tempdir()?;
         let net = folder.path().join("fabric.net");
         std::fs::write(&net, formats::write(fabric, Format::IbsimNet)?)?;
-        let engines = if self.engines.is_empty() { vec!["ftree".to_owned()] } else { self.engines.clone() };
+        let engines = match &self.engines[..] {
+            _ if self.alone => vec![],
+            [] => vec!["ftree".to_owned()],
+            given => given.to_vec(),
+        };
         let mut peers: Vec<Vec<Run>> = engines.iter().map(|_| Vec::new()).collect();
         let mut own = Vec::new();
         for number in 1..=common.runs() {

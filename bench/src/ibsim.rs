@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use fabric::Fabric;
 
+use crate::process;
+
 /// How long ibsim may take to read its net file.
 const START: Duration = Duration::from_secs(600);
 
@@ -29,14 +31,16 @@ impl Ibsim {
         let log = folder.join("ibsim.log");
         let file = File::create(&log)?;
         let room = |count: usize| (count + 16).to_string();
-        let child = Command::new("ibsim")
+        let mut command = Command::new("ibsim");
+        command
             .args(["-s", "-n", "-L", "49152", "-N", &room(fabric.node_count())])
             .args(["-S", &room(fabric.switch_count()), "-P", &room(fabric.port_slot_count())])
             .arg(net)
             .env("IBSIM_SOCKNAME", &socket_name)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
-            .stderr(file)
+            .stderr(file);
+        let child = process::tie(&mut command)
             .spawn()
             .context("cannot start ibsim: is the package ibsim-utils installed? `make packages`")?;
         let mut ibsim = Self { child, socket_name, seat: fabric.name(host).to_owned() };

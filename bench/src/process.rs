@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::mpsc;
@@ -42,12 +42,23 @@ impl Finished {
     }
 }
 
+/// Lets the kernel end the program where this one ends first, so that nothing is left running after an interrupt.
+pub fn tie(command: &mut Command) -> &mut Command {
+    // SAFETY: the call between fork and exec is one system call, and allocates nothing.
+    unsafe {
+        command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        })
+    }
+}
+
 /// Runs `command` to its end; its output goes through files in `folder`, so that it never waits for a reader.
 pub fn run(command: &mut Command, folder: &Path) -> anyhow::Result<Finished> {
     let (output, errors) = (folder.join("output"), folder.join("errors"));
     command.stdin(Stdio::null()).stdout(File::create(&output)?).stderr(File::create(&errors)?);
     let start = Instant::now();
-    let child = command.spawn().with_context(|| format!("cannot start {command:?}"))?;
+    let child = tie(command).spawn().with_context(|| format!("cannot start {command:?}"))?;
     let pid = child.id() as libc::pid_t;
     let (ended, watch) = mpsc::channel::<()>();
     let watchdog = std::thread::spawn(move || {
