@@ -112,7 +112,9 @@ fn tables_are_computed_proven_and_converted() {
     folder.run("fabric generate fat-tree --levels 2 --radix 8 -o a.toml");
     let computed = folder.json("route compute a.toml --json", 0);
     assert_eq!((&computed["engine"], &computed["verify"]["unreachable"]), (&"fat-tree".into(), &0.into()));
-    let up = folder.run("up a.toml --once --save-fabric a.ibnetdiscover --save-fabric a.lst --save-tables a.lfts --json");
+    let up = folder.run(
+        "up a.toml --once --save-fabric a.ibnetdiscover --save-fabric a.lst --save-tables a.lfts --json",
+    );
     assert!(up.status.success(), "{}", text(&up.stderr));
     assert_eq!(folder.json("route verify a.ibnetdiscover a.lfts --json", 0)["unreachable"], 0);
     assert!(folder.run("route convert a.lst a.lfts -o a.fdbs").status.success());
@@ -134,7 +136,10 @@ fn up_prints_the_promised_json() {
     folder.write("a.net", SMALL);
     let up = folder.json("up a.net --once --json --lids lids", 0);
     assert_eq!(up["state"], "up");
-    assert_eq!((&up["switches"], &up["hosts"], &up["links"], &up["lids"]), (&1.into(), &2.into(), &2.into(), &3.into()));
+    assert_eq!(
+        (&up["switches"], &up["hosts"], &up["links"], &up["lids"]),
+        (&1.into(), &2.into(), &2.into(), &3.into())
+    );
     for key in ["sent", "retried", "get", "set"] {
         assert!(up["mads"][key].is_u64(), "{key}: {up:#}");
     }
@@ -199,9 +204,21 @@ fn nothing_but_the_answer_goes_to_a_pipe() {
 fn every_command_shows_an_example() {
     let folder = Folder::new();
     for command in [
-        "up", "replay", "fabric convert", "fabric show", "fabric check", "fabric compare", "route compute", "route verify",
-        "route convert", "fabric generate fat-tree", "fabric generate superpod", "fabric generate dragonfly-plus",
-        "fabric generate torus", "fabric generate hypercube", "fabric generate random-regular",
+        "up",
+        "replay",
+        "fabric convert",
+        "fabric show",
+        "fabric check",
+        "fabric compare",
+        "route compute",
+        "route verify",
+        "route convert",
+        "fabric generate fat-tree",
+        "fabric generate superpod",
+        "fabric generate dragonfly-plus",
+        "fabric generate torus",
+        "fabric generate hypercube",
+        "fabric generate random-regular",
     ] {
         let output = folder.run(&format!("{command} --help"));
         assert!(text(&output.stdout).contains("Example"), "{command}");

@@ -164,16 +164,8 @@ impl<W: Wire> Session<W> {
         self.marks.times()
     }
 
-    /// Runs the session.
+    /// Runs the session; may be called again, to go on.
     pub fn run(&mut self, until: Until, observer: &mut dyn Observer) -> Result<End, SessionError> {
-        let end = self.run_loop(until, observer)?;
-        if let Some(recorder) = &mut self.recorder {
-            recorder.end(self.wire.now())?;
-        }
-        Ok(end)
-    }
-
-    fn run_loop(&mut self, until: Until, observer: &mut dyn Observer) -> Result<End, SessionError> {
         let mut is_up = false;
         let mut shown = Instant::now();
         loop {
@@ -198,6 +190,14 @@ impl<W: Wire> Session<W> {
                 self.wait_and_feed(is_up)?;
             }
         }
+    }
+
+    /// Ends the recording in order.
+    pub fn finish(&mut self) -> Result<(), SessionError> {
+        if let Some(mut recorder) = self.recorder.take() {
+            recorder.end(self.wire.now())?;
+        }
+        Ok(())
     }
 
     /// Lets the manager compute.

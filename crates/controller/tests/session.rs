@@ -48,9 +48,11 @@ fn session_stopped_by(stop: Stop) -> Session<Box<dyn Wire>> {
 }
 
 fn recorded() -> (Vec<u8>, Vec<String>, subnet::Report) {
-    let (mut session, file, mut heard) = (session_stopped_by(Stop::default()), File::default(), Heard::default());
+    let (mut session, file, mut heard) =
+        (session_stopped_by(Stop::default()), File::default(), Heard::default());
     session.record("a test", Box::new(file.clone())).unwrap();
     assert_eq!(session.run(Until::Up, &mut heard).unwrap(), End::Up);
+    session.finish().unwrap();
     let report = session.manager().report();
     let bytes = file.0.lock().unwrap().clone();
     (bytes, heard.0, report)

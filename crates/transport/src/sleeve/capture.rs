@@ -1,4 +1,8 @@
-//! A capture of every MAD as the frame that it is on a cable: a pcap file of link type 247, which Wireshark opens.
+//! A capture of every MAD as the frame that it is on a cable, for Wireshark.
+//!
+//! The list of link-layer header types has 247 for InfiniBand, but Wireshark (4.0 at least) does not read it. What it
+//! reads are ERF records of the type InfiniBand, link type 197, so each frame has the 16 bytes of such a record's
+//! header before it: time in 2^-32 s, type, flags, length of the record, drops, length of the frame.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -10,8 +14,12 @@ use crate::{Wire, WireError};
 
 /// pcap with times in nanoseconds.
 const MAGIC: u32 = 0xa1b2_3c4d;
-/// Link type InfiniBand in the list of link-layer header types.
-const LINK_TYPE: u32 = 247;
+/// Link type ERF in the list of link-layer header types.
+const LINK_TYPE: u32 = 197;
+const ERF_INFINIBAND: u8 = 21;
+const ERF_VARYING_LENGTH: u8 = 4;
+const ERF_HEADER: usize = 16;
+const RECORD: usize = ERF_HEADER + FRAME_LENGTH;
 
 /// Writes every packet that passes. What the door gives back as not answered is no frame and is left out.
 pub struct Capture<W, O: Write> {
@@ -39,13 +47,20 @@ impl<W: Wire, O: Write> Capture<W, O> {
     }
 
     fn write(&mut self, time: Time, packet: &Packet) -> Result<(), WireError> {
-        let mut record = [0; 16 + FRAME_LENGTH];
+        let mut record = [0; 16 + RECORD];
         let at = self.began + time.since(Time::ZERO);
-        record[0..4].copy_from_slice(&(at.as_secs() as u32).to_le_bytes());
-        record[4..8].copy_from_slice(&at.subsec_nanos().to_le_bytes());
-        record[8..12].copy_from_slice(&(FRAME_LENGTH as u32).to_le_bytes());
-        record[12..16].copy_from_slice(&(FRAME_LENGTH as u32).to_le_bytes());
-        record[16..].copy_from_slice(&frame(packet, self.sequence));
+        let (seconds, nanoseconds) = (at.as_secs() as u32, at.subsec_nanos());
+        record[0..4].copy_from_slice(&seconds.to_le_bytes());
+        record[4..8].copy_from_slice(&nanoseconds.to_le_bytes());
+        record[8..12].copy_from_slice(&(RECORD as u32).to_le_bytes());
+        record[12..16].copy_from_slice(&(RECORD as u32).to_le_bytes());
+        let fraction = (u64::from(nanoseconds) << 32) / 1_000_000_000;
+        record[16..24].copy_from_slice(&(u64::from(seconds) << 32 | fraction).to_le_bytes());
+        record[24] = ERF_INFINIBAND;
+        record[25] = ERF_VARYING_LENGTH;
+        record[26..28].copy_from_slice(&(RECORD as u16).to_be_bytes());
+        record[30..32].copy_from_slice(&(FRAME_LENGTH as u16).to_be_bytes());
+        record[32..].copy_from_slice(&frame(packet, self.sequence));
         self.sequence = self.sequence.wrapping_add(1);
         self.out.write_all(&record).map_err(|error| failed(&error))
     }
@@ -112,9 +127,10 @@ mod tests {
             3,
             Time(2),
         );
-        assert_eq!(file.len(), 24 + 6 * (16 + FRAME_LENGTH));
+        assert_eq!(file.len(), 24 + 6 * (16 + RECORD));
         assert_eq!(file[..8], [0x4d, 0x3c, 0xb2, 0xa1, 2, 0, 4, 0]);
-        assert_eq!(file[20..24], [247, 0, 0, 0]);
-        assert_eq!(file[24..40], [6, 0, 0, 0, 1, 0, 0, 0, 34, 1, 0, 0, 34, 1, 0, 0]);
+        assert_eq!(file[20..24], [197, 0, 0, 0]);
+        assert_eq!(file[40..56], [4, 0, 0, 0, 6, 0, 0, 0, 21, 4, 1, 50, 0, 0, 1, 34]);
+        assert_eq!(file[24..40], [6, 0, 0, 0, 1, 0, 0, 0, 50, 1, 0, 0, 50, 1, 0, 0]);
     }
 }

@@ -48,6 +48,7 @@ impl Up {
         let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
         let answer = self.manage(&mut session, &mut watcher, planned.as_ref(), &outputs);
         watcher.end();
+        session.finish().map_err(|error| self.broken(error))?;
         answer
     }
 
