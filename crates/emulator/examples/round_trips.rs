@@ -16,7 +16,7 @@ fn main() {
     let mut arguments = std::env::args().skip(1).map(|text| text.parse::<u64>().expect("a number"));
     let radix = arguments.next().unwrap_or(32) as u8;
     let wanted = arguments.next().unwrap_or(2) * 1_000_000;
-    let window = arguments.next().unwrap_or(512);
+    let window = arguments.next().unwrap_or(32);
     let fabric = FatTreeSpec { levels: Some(3), radix, ..FatTreeSpec::default() }.build().expect("a tree");
     let seat = fabric.hosts().next().expect("a host");
 
@@ -38,7 +38,8 @@ fn main() {
     let switches: Vec<NodeId> = fabric.switches().collect();
     let begin = Instant::now();
     // Buffers enough that nothing is lost: what is measured is the walk.
-    let mut emulator = Emulator::new(&fabric, Config { vl15_buffers: 255, ..Config::default() });
+    let mut emulator =
+        Emulator::new(&fabric, Config { vl15_buffers: window.min(255) as u8, ..Config::default() });
     println!(
         "{} nodes, {} switches, {} links; made in {:.3} s",
         fabric.node_count(),

@@ -15,6 +15,7 @@
 //! | `training` | links that go down and come up |
 //! | `traps` | notices to the subnet manager, until repressed |
 //! | `fault` | faults on purpose |
+//! | `ibsim` | the datagrams of ibsim's clients, answered by the emulator |
 //!
 //! Invariants: no clock is read, no chance is drawn but from the seed; the same inputs at the same times give the
 //! same outputs, bit by bit. Time of an agent's answer includes its queue; effects of a request show when it arrives.
@@ -23,6 +24,7 @@ mod agent;
 mod config;
 mod emulator;
 mod fault;
+pub mod ibsim;
 mod queue;
 mod state;
 mod training;

@@ -82,7 +82,15 @@ impl Emulator {
         let slot = self.queue.keep(packet, port);
         let packet = &mut self.queue.packet(slot).packet;
         if packet.mad.is_directed() && packet.dlid == Lid::PERMISSIVE {
-            self.follow_route(at, slot, 0);
+            let place = &self.state.places[port.index()];
+            let mad = &packet.mad;
+            let begins = !mad.is_returning() && mad.hop_pointer() == 0 && mad.hop_count() > 0;
+            if begins && !place.switch && mad.initial_path()[1] != place.number {
+                // An adapter's port sends by itself only.
+                self.discard(slot);
+            } else {
+                self.follow_route(at, slot, 0);
+            }
             return;
         }
         if packet.slid == Lid::NONE || packet.slid == Lid::PERMISSIVE {

@@ -18,10 +18,6 @@ const ALL_SPEEDS_2: u8 = 0x7;
 impl Emulator {
     pub(super) fn port_info_request(&mut self, asked_through: PortId, mad: &mut Mad, set: bool) -> Answer {
         let port = self.port_of_modifier(asked_through, mad.attribute_modifier())?;
-        // On an adapter each port changes only what is its own.
-        if set && port != asked_through && !self.state.places[port.index()].switch {
-            return Err(Status::INVALID_FIELD);
-        }
         let (mut result, mut register_again) = (Ok(()), false);
         if set {
             let wanted: PortInfo = mad.get();
