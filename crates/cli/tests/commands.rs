@@ -1,6 +1,6 @@
 //! The binary as a person or a program meets it: outputs, exit codes, bad input.
 
-#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+#![allow(clippy::disallowed_methods, clippy::disallowed_types, clippy::print_stdout)]
 
 use std::fs;
 use std::path::Path;
@@ -285,5 +285,37 @@ fn missing_doors_are_explained() {
     if !Path::new("/sys/class/infiniband_mad").exists() {
         let umad = folder.refused("up --umad --once");
         assert!(umad.contains("no InfiniBand device") && umad.contains("modprobe ib_umad"), "{umad}");
+    }
+}
+
+#[test]
+fn tshark_reads_a_capture_as_it_was_sent() {
+    let folder = Folder::new();
+    folder.write("a.net", SMALL);
+    folder.json("up a.net --once --json --capture a.pcap --trace a.trace", 0);
+    let fields = ["method", "attributeid", "attributemodifier", "transactionid", "status"];
+    let mut tshark = Command::new("tshark");
+    tshark.args(["-r", "a.pcap", "-T", "fields"]).current_dir(folder.path());
+    for field in fields {
+        tshark.args(["-e", &format!("infiniband.mad.{field}")]);
+    }
+    let Ok(output) = tshark.output() else {
+        println!("skipped: no tshark");
+        return;
+    };
+    let number = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).unwrap_or(u64::MAX);
+    let seen: Vec<Vec<u64>> =
+        text(&output.stdout).lines().map(|line| line.split('\t').map(number).collect()).collect();
+    let trace = fs::read_to_string(folder.path().join("a.trace")).unwrap();
+    let traced: Vec<&str> = trace.lines().collect();
+    assert_eq!(seen.len(), traced.len(), "{}", text(&output.stderr));
+    let methods = [("Get", 1), ("Set", 2), ("GetResp", 0x81), ("Trap", 5), ("TrapRepress", 7)];
+    for (seen, line) in seen.iter().zip(traced) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let after = |name: &str| number(words[words.iter().position(|word| *word == name).unwrap() + 1]);
+        let method = methods.iter().find(|(name, _)| words.contains(name)).unwrap().1;
+        assert_eq!(seen[0], method, "{line}");
+        assert_eq!((seen[2], seen[3]), (after("modifier"), after("tid")), "{line}");
+        assert_eq!(seen[4] & 0x7fff, after("status"), "{line}");
     }
 }

@@ -26,6 +26,7 @@ pub enum ReadError {
 }
 
 /// One record.
+#[allow(clippy::large_enum_variant, reason = "one at a time, and most are packets")]
 #[derive(Clone, Copy, Debug)]
 pub enum Record {
     /// A packet came.
