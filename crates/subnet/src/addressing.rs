@@ -1,6 +1,7 @@
 //! LIDs: every end port keeps its own, new ones are laid out so that what fails together lies together.
 //!
-//! Adapters of one leaf get LIDs in one row, no row crosses a border of 64 where there is room, and switches have a
+//! Adapters of one leaf get LIDs in one row, no row crosses a border of 64 where that costs
+//! next to nothing, and switches have a
 //! range of their own: a lost uplink then touches the fewest blocks of forwarding tables.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +14,9 @@ use crate::finding::FindingKind;
 use crate::manager::SubnetManager;
 
 const BLOCK: u32 = BLOCK_LIDS as u32;
+/// Rows are laid out by blocks where that costs no more than one LID in so many: each block left part empty is one
+/// more to write to every switch.
+const MOST_WASTE: u32 = 20;
 
 impl SubnetManager {
     /// Gives every end port that the manager reaches its LID; else says why it cannot.
@@ -137,7 +141,9 @@ impl SubnetManager {
         taken: &mut BTreeMap<Lid, PortId>,
         without: &BTreeSet<PortId>,
     ) {
-        let aligned = aligned_end(rows) <= most.0;
+        let needed: usize = rows.iter().map(Vec::len).sum();
+        let end = aligned_end(rows);
+        let aligned = end <= most.0 && end <= BLOCK + needed as u32 + needed as u32 / MOST_WASTE;
         // Adapters begin with the second block: with 16, 32 or 64 of them a leaf, blocks and leaves then agree.
         let mut next = if aligned { BLOCK } else { 1 };
         let mut spare = 1;
