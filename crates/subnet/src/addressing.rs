@@ -1,8 +1,7 @@
 //! LIDs: every end port keeps its own, new ones are laid out so that what fails together lies together.
 //!
-//! Adapters of one leaf get LIDs in one row, no row crosses a border of 64 where that costs
-//! next to nothing, and switches have a
-//! range of their own: a lost uplink then touches the fewest blocks of forwarding tables.
+//! Adapters of one leaf get LIDs in one row, no row crosses a border of 64 where that costs next to nothing, and
+//! switches have a range of their own: a lost uplink then touches the fewest blocks of forwarding tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,3 +1,5 @@
+//! Summaries of small fabrics, of every shape.
+
 use ib::{LinkRate, LinkSpeed};
 
 use super::*;
