@@ -42,9 +42,27 @@ pub(crate) struct Place {
     pub number: u8,
     /// External ports of the node.
     ports: u8,
-    /// Whether the port's state is not DOWN.
-    pub up: bool,
-    pub switch: bool,
+    /// Which of the port's buffers the next packet takes.
+    next_buffer: u8,
+    /// [`UP`] and [`SWITCH`].
+    flags: u8,
+}
+
+/// The port's state is not DOWN.
+const UP: u8 = 1;
+/// The node is a switch.
+const SWITCH: u8 = 2;
+
+impl Place {
+    #[inline]
+    pub fn is_up(&self) -> bool {
+        self.flags & UP != 0
+    }
+
+    #[inline]
+    pub fn is_switch(&self) -> bool {
+        self.flags & SWITCH != 0
+    }
 }
 
 const NOWHERE: u32 = u32::MAX;
@@ -67,7 +85,6 @@ pub(crate) struct State {
     pub busy_until: Vec<Time>,
     /// When the last packets of each port left its buffers: as many as there are buffers, in turn.
     pub leaves_buffer: Vec<Time>,
-    pub next_buffer: Vec<u8>,
     pub buffers: u8,
     /// When the protection of a port's M_Key ends.
     pub lease_ends: FxHashMap<PortId, Time>,
@@ -103,15 +120,15 @@ impl State {
         let mut places = Vec::with_capacity(slots);
         for node in fabric.nodes() {
             let first = fabric.port(node, 0).map_or(0, |port| port.0);
-            let (ports, switch) = (fabric.port_count(node), fabric.is_switch(node));
+            let (ports, flags) = (fabric.port_count(node), u8::from(fabric.is_switch(node)) * SWITCH);
             places.extend((0..=ports).map(|number| Place {
                 node,
                 peer: NOWHERE,
                 first,
                 number,
                 ports,
-                up: false,
-                switch,
+                next_buffer: 0,
+                flags,
             }));
         }
         let mut state = Self {
@@ -125,7 +142,6 @@ impl State {
             behaviour: vec![Behaviour::Sound; nodes],
             busy_until: vec![Time::ZERO; nodes],
             leaves_buffer: vec![Time::ZERO; slots * usize::from(buffers)],
-            next_buffer: vec![0; slots],
             buffers,
             lease_ends: FxHashMap::default(),
             counters: FxHashMap::default(),
@@ -186,7 +202,8 @@ impl State {
     pub fn note(&mut self, port: PortId) {
         let place = &mut self.places[port.index()];
         place.peer = self.fabric.peer(port).map_or(NOWHERE, |peer| peer.0);
-        place.up = self.ports[port.index()].port_state != PortState::DOWN;
+        let up = self.ports[port.index()].port_state != PortState::DOWN;
+        place.flags = place.flags & SWITCH | if up { UP } else { 0 };
     }
 
     /// The port that a packet comes to which leaves a node by the port of number `out`: none where there is no such
@@ -197,7 +214,7 @@ impl State {
             return None;
         }
         let place = &self.places[from.first as usize + usize::from(out)];
-        (place.up && place.peer != NOWHERE).then_some(PortId(place.peer))
+        (place.is_up() && place.peer != NOWHERE).then_some(PortId(place.peer))
     }
 
     /// Panics where what is kept twice differs. For tests.
@@ -207,21 +224,27 @@ impl State {
             let port = PortId(slot as u32);
             assert_eq!(place.node, self.fabric.node_of(port));
             assert_eq!(place.number, self.fabric.port_number(port));
-            assert_eq!(place.switch, self.fabric.is_switch(place.node));
+            assert_eq!(place.is_switch(), self.fabric.is_switch(place.node));
             assert_eq!(place.peer, self.fabric.peer(port).map_or(NOWHERE, |peer| peer.0));
             let info = &self.ports[slot];
-            assert_eq!(place.up, info.port_state != PortState::DOWN);
-            assert_eq!(place.up, info.physical_state == PhysicalState::LINK_UP);
+            assert_eq!(place.is_up(), info.port_state != PortState::DOWN);
+            assert_eq!(place.is_up(), info.physical_state == PhysicalState::LINK_UP);
             if let Some(peer) = self.fabric.peer(port) {
                 let other = &self.ports[peer.index()];
                 assert_eq!(
-                    place.up,
+                    place.is_up(),
                     other.port_state != PortState::DOWN,
                     "a link is up at both ends or at none"
                 );
-                assert!(!place.up || info.link_rate() == other.link_rate(), "both ends see the same rate");
+                assert!(
+                    !place.is_up() || info.link_rate() == other.link_rate(),
+                    "both ends see the same rate"
+                );
             } else {
-                assert!(!place.up || place.number == 0 && place.switch, "a port without a cable is down");
+                assert!(
+                    !place.is_up() || place.number == 0 && place.is_switch(),
+                    "a port without a cable is down"
+                );
             }
         }
     }
@@ -272,7 +295,7 @@ impl State {
     #[inline]
     pub fn end_port(&self, port: PortId) -> PortId {
         let place = &self.places[port.index()];
-        if place.switch { PortId(place.first) } else { port }
+        if place.is_switch() { PortId(place.first) } else { port }
     }
 
     /// Whether a LID is one of a port's own.
@@ -291,17 +314,20 @@ impl State {
 
     /// Takes one of a port's buffers until the agent has served the packet; `None` where all are taken.
     pub fn take_buffer(&mut self, port: PortId, now: Time, service: Duration) -> Option<Time> {
-        let node = self.places[port.index()].node.index();
-        let buffers = usize::from(self.buffers);
-        let at = port.index() * buffers + usize::from(self.next_buffer[port.index()]);
-        if self.leaves_buffer[at] > now {
+        let place = &mut self.places[port.index()];
+        let at = port.index() * usize::from(self.buffers) + usize::from(place.next_buffer);
+        let leaves = &mut self.leaves_buffer[at];
+        if *leaves > now {
             return None;
         }
-        let done = self.busy_until[node].max(now) + service;
-        self.busy_until[node] = done;
-        self.leaves_buffer[at] = done;
-        let next = self.next_buffer[port.index()] + 1;
-        self.next_buffer[port.index()] = if next == self.buffers { 0 } else { next };
+        let busy_until = &mut self.busy_until[place.node.index()];
+        let done = (*busy_until).max(now) + service;
+        *busy_until = done;
+        *leaves = done;
+        place.next_buffer += 1;
+        if place.next_buffer == self.buffers {
+            place.next_buffer = 0;
+        }
         Some(done)
     }
 }

@@ -85,7 +85,7 @@ impl Emulator {
             let place = &self.state.places[port.index()];
             let mad = &packet.mad;
             let begins = !mad.is_returning() && mad.hop_pointer() == 0 && mad.hop_count() > 0;
-            if begins && !place.switch && mad.initial_path()[1] != place.number {
+            if begins && !place.is_switch() && mad.initial_path()[1] != place.number {
                 // An adapter's port sends by itself only.
                 self.discard(slot);
             } else {
@@ -105,7 +105,7 @@ impl Emulator {
         let under_way = self.queue.packet(slot);
         let port = under_way.at;
         let place = self.state.places[port.index()];
-        if !place.up {
+        if !place.is_up() {
             self.discard(slot);
             return;
         }
@@ -114,7 +114,7 @@ impl Emulator {
             self.route_by_lid(self.now, slot);
             return;
         }
-        let next = match directed_step(&mut packet.mad, place.number, place.switch) {
+        let next = match directed_step(&mut packet.mad, place.number, place.is_switch()) {
             Step::Out(out) => out,
             Step::Agent => return self.end_of_route(slot),
             Step::Client => return self.come_home(slot),
@@ -211,7 +211,7 @@ impl Emulator {
             self.take_in(slot);
             return;
         }
-        let out = if place.switch {
+        let out = if place.is_switch() {
             let table = &self.state.tables[place.node.index()];
             let top = self.state.switches[place.node.index()].linear_fdb_top;
             let entry = table.get(dlid.0 as usize).copied().filter(|_| dlid <= top);

@@ -36,7 +36,7 @@ impl Emulator {
     fn set_port_info(&mut self, port: PortId, wanted: &PortInfo) -> Answer {
         let held = self.state.ports[port.index()];
         let place = self.state.places[port.index()];
-        let (number, switch) = (place.number, place.switch);
+        let (number, switch) = (place.number, place.is_switch());
         let external = !switch || number > 0;
         let mut next = held;
 
