@@ -42,6 +42,7 @@ pub struct Switches {
     first_destination: Vec<u32>,
     destinations: Vec<Destination>,
     hosts: Vec<u32>,
+    adapters: Vec<u32>,
 }
 
 impl Switches {
@@ -59,6 +60,7 @@ impl Switches {
             first_destination: vec![0],
             destinations: Vec::with_capacity(fabric.node_count()),
             hosts: Vec::with_capacity(nodes.len()),
+            adapters: Vec::with_capacity(nodes.len()),
             nodes: Vec::new(),
         };
         for &node in &nodes {
@@ -69,7 +71,7 @@ impl Switches {
     }
 
     fn add(&mut self, fabric: &Fabric, node: NodeId) {
-        let mut hosts = 0;
+        let (mut hosts, mut adapters) = (0, 0);
         if let Some(own) = fabric.port(node, 0) {
             self.add_destination(Destination { lids: lids_of(fabric, own), port: 0, host: false });
         }
@@ -84,11 +86,13 @@ impl Switches {
             }
             let host = fabric.kind(next) != NodeKind::AggregationNode;
             hosts += u32::from(host);
+            adapters += 1;
             self.add_destination(Destination { lids: lids_of(fabric, peer), port: number, host });
         }
         self.first_link.push(self.links.len() as u32);
         self.first_destination.push(self.destinations.len() as u32);
         self.hosts.push(hosts);
+        self.adapters.push(adapters);
     }
 
     fn add_destination(&mut self, destination: Destination) {
@@ -138,6 +142,13 @@ impl Switches {
     #[inline]
     pub fn hosts(&self, switch: usize) -> u32 {
         self.hosts[switch]
+    }
+
+    /// How many ports of adapters of every kind hang on the switch: hosts, routers and aggregation nodes. All of them
+    /// send packets that wait for buffers.
+    #[inline]
+    pub fn adapters(&self, switch: usize) -> u32 {
+        self.adapters[switch]
     }
 
     /// All destinations on all switches.

@@ -108,6 +108,62 @@ impl Devices {
         format!("{name} port {number} ({}, route {})", self.fabric.guid(node), self.route_to_port(port))
     }
 
+    /// Numbers nodes by GUID. Until now they are in the order in which they happened to answer, and LIDs and tables shall
+    /// not depend on that. Every number of a node or port that was taken before is void.
+    pub fn renumber(&mut self) {
+        let old = &self.fabric;
+        let mut order: Vec<NodeId> = old.nodes().collect();
+        order.sort_by_key(|&node| (old.guid(node), node));
+        let slots = old.port_slot_count();
+        let mut fabric = Fabric::with_capacity(old.node_count(), slots - old.node_count());
+        let mut new_of = vec![PortId(0); slots];
+        for &node in &order {
+            let ports = old.port_count(node);
+            let new = fabric.add_node(old.kind(node), old.guid(node), ports, old.name(node));
+            fabric.set_system_guid(new, old.system_guid(node));
+            fabric.set_device(new, old.vendor_id(node), old.device_id(node));
+            fabric.set_enhanced_port_zero(new, old.has_enhanced_port_zero(node));
+            for number in 0..=ports {
+                if let (Some(from), Some(to)) = (old.port(node, number), fabric.port(new, number)) {
+                    new_of[from.index()] = to;
+                    fabric.set_port_guid(to, old.port_guid(from));
+                }
+            }
+        }
+        for (a, b) in old.links() {
+            let end = |port: PortId| {
+                let port = new_of[port.index()];
+                (fabric.node_of(port), fabric.port_number(port))
+            };
+            let (a, b, rate) = (end(a), end(b), old.rate(a));
+            // Both ports were free in the old numbering's stead, so they are here.
+            let cabled = fabric.connect(a, b, rate);
+            debug_assert!(cabled.is_ok());
+        }
+        let mut next = Self { own: self.own.map(|own| new_of[own.index()]), ..Self::new() };
+        next.by_guid = fabric.nodes().map(|node| (fabric.guid(node), node)).collect();
+        next.ports = vec![PortInfo::default(); slots];
+        next.port_known = vec![false; slots];
+        for (from, &to) in new_of.iter().enumerate() {
+            next.ports[to.index()] = self.ports[from];
+            next.port_known[to.index()] = self.port_known[from];
+        }
+        for (new, &node) in order.iter().enumerate() {
+            next.routes.push(self.routes[node.index()]);
+            next.switches.push(self.switches[node.index()]);
+            next.switch_known.push(self.switch_known[node.index()]);
+            if let Some(table) = self.tables.remove(&node) {
+                next.tables.insert(NodeId(new as u32), table);
+            }
+        }
+        next.partitions = std::mem::take(&mut self.partitions)
+            .into_iter()
+            .map(|(port, keys)| (new_of[port.index()], keys))
+            .collect();
+        next.fabric = fabric;
+        *self = next;
+    }
+
     /// Takes out of the cabling what cannot be managed: links whose ends did not both answer, switches that did not.
     /// Returns which nodes the manager still reaches.
     pub fn prune(&mut self) -> Vec<bool> {

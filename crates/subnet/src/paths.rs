@@ -9,6 +9,7 @@ use crate::manager::{Phase, SubnetManager};
 
 impl SubnetManager {
     pub(crate) fn compute_paths(&mut self, now: Time) {
+        self.devices.renumber();
         self.reached = self.devices.prune();
         if let Err(reason) = self.assign_lids() {
             self.refuse(now, reason);

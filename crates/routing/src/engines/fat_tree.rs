@@ -46,7 +46,7 @@ impl Engine for FatTree {
     }
 }
 
-/// How far hosts are from each other along some paths, over pairs of switches that hold hosts.
+/// How far hosts are from each other along some paths, over pairs of switches that hold adapters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct DetourSum {
     /// Pairs that are cabled together but have no path.
@@ -95,7 +95,7 @@ fn leaves(switches: &Switches, rank: &[u32]) -> Vec<usize> {
 
 pub(crate) fn detour_sum(switches: &Switches, paths: &Paths) -> DetourSum {
     let part = parts(switches);
-    let holders: Vec<usize> = (0..switches.len()).filter(|&switch| switches.hosts(switch) > 0).collect();
+    let holders: Vec<usize> = (0..switches.len()).filter(|&switch| switches.adapters(switch) > 0).collect();
     let (missing, hops) = holders
         .par_iter()
         .map(|&from| {
@@ -113,10 +113,10 @@ pub(crate) fn detour_sum(switches: &Switches, paths: &Paths) -> DetourSum {
     DetourSum { missing, hops }
 }
 
-/// The first two switches with hosts that are cabled together but have no path.
+/// The first two switches with adapters that are cabled together but have no path.
 pub(crate) fn first_missing(switches: &Switches, paths: &Paths) -> Option<(usize, usize)> {
     let part = parts(switches);
-    let holds = |&switch: &usize| switches.hosts(switch) > 0;
+    let holds = |&switch: &usize| switches.adapters(switch) > 0;
     (0..switches.len()).filter(holds).find_map(|from| {
         let row = paths.row(from);
         let missing = |&to: &usize| row[to] == NO_PATH && part[to] == part[from];

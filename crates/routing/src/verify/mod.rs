@@ -27,7 +27,7 @@ pub struct Verification {
     pub unreachable: u64,
     /// Circles in which a packet for some LID would run for ever, counted for each LID.
     pub loops: u64,
-    /// Knots of links that can wait for each other in a circle, over the paths between hosts (on one lane): strongly
+    /// Knots of links that can wait for each other in a circle, over the paths between adapters (on one lane): strongly
     /// connected parts of the channel dependency graph.
     pub credit_loops: u64,
     /// Lengths of the paths between hosts.
@@ -143,6 +143,7 @@ fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
                 switch: door.and_then(|door| network.switch_of(fabric.node_of(door))),
                 door: door.map_or(0, |door| fabric.port_number(door)),
                 host,
+                adapter: fabric.kind(node) != NodeKind::Switch,
             })
         })
         .collect();

@@ -29,6 +29,8 @@ pub(super) struct Network {
     first_sources: Vec<[u32; 2]>,
     /// Of those, hosts' ports.
     hosts: Vec<u32>,
+    /// Of those, adapters' ports of every kind: what they send waits for buffers.
+    adapters: Vec<u32>,
     /// End ports with a LID that are on no switch but cabled to another adapter: (port, peer).
     loose: Vec<(u32, u32)>,
     /// The row of each switch in the tables.
@@ -61,6 +63,7 @@ impl Network {
             sources: vec![0; nodes.len()],
             first_sources: vec![[DEAD; 2]; nodes.len()],
             hosts: vec![0; nodes.len()],
+            adapters: vec![0; nodes.len()],
             loose: Vec::new(),
             nodes,
             index_of,
@@ -92,6 +95,7 @@ impl Network {
         self.sources[switch] += 1;
         let host = matches!(fabric.kind(node), NodeKind::ChannelAdapter | NodeKind::Router);
         self.hosts[switch] += u32::from(host);
+        self.adapters[switch] += u32::from(fabric.kind(node) != NodeKind::Switch);
     }
 
     pub(super) fn switch_of(&self, node: NodeId) -> Option<u32> {
@@ -113,8 +117,10 @@ pub(super) struct Target {
     pub(super) switch: Option<u32>,
     /// The port that it must deliver by, 0 for the switch itself.
     pub(super) door: u8,
-    /// Whether hosts' traffic goes there.
+    /// Whether it is a host's or a router's port.
     pub(super) host: bool,
+    /// Whether it is an adapter's port of any kind: packets on their way there wait for buffers.
+    pub(super) adapter: bool,
 }
 
 /// What walking found so far.
@@ -173,7 +179,7 @@ pub(super) struct Walker<'a> {
     /// Whether `order` serves the column at hand.
     in_order: bool,
     any_lost: bool,
-    /// Switches with hosts.
+    /// Switches with adapters.
     holders: Vec<u32>,
     /// The first LID of the target that is lost from each switch, or 0.
     lost_lid: Vec<u32>,
@@ -195,7 +201,7 @@ impl<'a> Walker<'a> {
             order: (0..switches as u32).collect(),
             in_order: false,
             any_lost: false,
-            holders: (0..switches as u32).filter(|&switch| network.hosts[switch as usize] > 0).collect(),
+            holders: (0..switches as u32).filter(|&switch| network.adapters[switch as usize] > 0).collect(),
             lost_lid: vec![0; switches],
             carries: vec![false; switches],
             path: Vec::new(),
@@ -219,7 +225,7 @@ impl<'a> Walker<'a> {
                     self.note_lost(lid, !any_lost);
                     any_lost = true;
                 }
-                if target.host {
+                if target.adapter {
                     self.depend(column, target);
                 }
             }
@@ -367,12 +373,12 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Notes which link waits for which on the paths from hosts to the target.
+    /// Notes which link waits for which on the paths from adapters to the target.
     fn depend(&mut self, column: &[u8], target: &Target) {
         self.carries.fill(false);
         for &switch in &self.holders {
             let own = u32::from(target.switch == Some(switch));
-            self.carries[switch as usize] = self.network.hosts[switch as usize] > own;
+            self.carries[switch as usize] = self.network.adapters[switch as usize] > own;
         }
         if self.in_order {
             // Farthest first: all that a switch has to carry is known when its turn comes.

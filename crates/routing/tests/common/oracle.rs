@@ -70,11 +70,14 @@ pub fn judge(fabric: &Fabric, tables: &Tables) -> Verdict {
             for lid in lids(fabric, to) {
                 let (passed, sent, end) = walk(fabric, tables, from, lid);
                 all &= end == Some(to);
+                let switch = |port| fabric.is_switch(fabric.node_of(port));
+                if !switch(from) && !switch(to) {
+                    for pair in sent.windows(2) {
+                        verdict.waits.insert((pair[0], pair[1]));
+                    }
+                }
                 if !is_host(fabric, from) || !is_host(fabric, to) {
                     continue;
-                }
-                for pair in sent.windows(2) {
-                    verdict.waits.insert((pair[0], pair[1]));
                 }
                 if end == Some(to) && passed > 0 {
                     hop_sum += u64::from(passed);
