@@ -159,6 +159,7 @@ fn changes_during_a_bring_up_are_not_missed() {
         world.pass(30 * SECOND);
         world.settle();
         assert_eq!(world.manager().phase(), Phase::Up);
+        println!("after {after} us: {:#?}", world.manager().report().findings);
         judges::is_up(&world);
     }
 }

@@ -120,3 +120,22 @@ fn a_silent_device_does_not_hold_the_others_up() {
         world.run(Duration::from_millis(700), |world| world.manager().fabric().link_count() >= links - 1);
     assert!(found, "{:?}", world.manager().progress());
 }
+
+#[test]
+fn many_silent_devices_cost_little_more_than_one() {
+    let fabric = fabrics::leaf_spine(16);
+    let time_with = |silent: usize| {
+        let mut world = World::healthy(&fabric);
+        for node in fabric.hosts().skip(20).take(silent) {
+            world.emulator.apply(emulator::Fault::Agent { node, behaviour: emulator::Behaviour::Silent });
+        }
+        let findings = world.bring_up();
+        assert_eq!(findings.len(), silent);
+        assert_eq!(world.manager().report().hosts, fabric.hosts().count() - silent);
+        world.now().since(ib::Time::ZERO)
+    };
+    // Three leaves without one host that answers. One silent host takes 3 s until it is given up.
+    let (one, many) = (time_with(1), time_with(24));
+    println!("one: {one:?}, many: {many:?}");
+    assert!(many < one * 2, "one: {one:?}, many: {many:?}");
+}
