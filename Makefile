@@ -11,7 +11,9 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 run:
 	$(CARGO) run --release --locked -p cli -- up --emulate --once
 
-## Installs the peers and runs every test.
+## Installs the peers and runs every test. Property tests draw the same cases every time here; `cargo test` alone draws
+## new ones.
+test: export PROPTEST_RNG_SEED ?= 20261201
 test: packages
 	$(CARGO) build --locked -p cli
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \

@@ -2,7 +2,7 @@
 //! the very fabric, `ibnetdiscover` prints over it what Heddle's writer prints, ibsim's own examples are read as
 //! ibsim reads them, and `ibdmchk` takes the list of links.
 
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
 
 use std::fs;
 use std::path::Path;

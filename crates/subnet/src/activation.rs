@@ -67,7 +67,7 @@ impl SubnetManager {
     }
 
     /// What a port is to hold, with what may change in it and nothing else.
-    fn configured(&self, port: PortId) -> PortInfo {
+    pub(crate) fn configured(&self, port: PortId) -> PortInfo {
         let devices = &self.devices;
         let fabric = &devices.fabric;
         let held = devices.ports[port.index()];
@@ -105,7 +105,17 @@ impl SubnetManager {
 
     fn needs_writing(&self, port: PortId, held: &PortInfo) -> bool {
         let external = self.devices.fabric.port_number(port) > 0;
-        external && held.port_state == PortState::INITIALIZE || self.configured(port) != *held
+        if external && held.port_state == PortState::INITIALIZE {
+            return true;
+        }
+        let mut wanted = self.configured(port);
+        if self.config.has_default_timers() {
+            // Devices differ in which times they keep. Where nobody asks for others, what a port in service has will do.
+            wanted.subnet_timeout = held.subnet_timeout;
+            wanted.head_of_queue_life = held.head_of_queue_life;
+            wanted.vl_stall_count = held.vl_stall_count;
+        }
+        wanted != *held
     }
 
     /// The Set that configures a port and takes it to ARMED where it is in INIT. What is left as it is says so.

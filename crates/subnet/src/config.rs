@@ -75,3 +75,18 @@ impl Default for Config {
         }
     }
 }
+
+impl Config {
+    /// Whether nobody asked for other times at ports than the usual ones.
+    pub(crate) fn has_default_timers(&self) -> bool {
+        let times = |config: &Self| {
+            (
+                config.subnet_timeout,
+                config.head_of_queue_life,
+                config.leaf_head_of_queue_life,
+                config.vl_stall_count,
+            )
+        };
+        times(self) == times(&Self::default())
+    }
+}

@@ -1,8 +1,11 @@
 //! What the manager knows of every device: the cabling, and beside it what ports and switches have said.
 
 use fabric::{Fabric, NodeId, NodeKind, PortId};
-use ib::{DirectedRoute, Guid, NodeInfo, NodeType, PKeyTable, PortInfo, PortState, SwitchInfo};
-use rustc_hash::FxHashMap;
+use ib::{
+    DirectedRoute, Guid, NodeInfo, NodeType, PKeyTable, PortInfo, PortState, SlToVlMapping, SwitchInfo,
+    VlArbitration,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The device number by which aggregation nodes of switches are known.
 const AGGREGATION_DEVICE: u16 = 0xcf09;
@@ -25,6 +28,11 @@ pub(crate) struct Devices {
     pub tables: FxHashMap<NodeId, Vec<u8>>,
     /// The partitions that an end port was found with.
     pub partitions: FxHashMap<PortId, PKeyTable>,
+    /// The mapping of service levels and the arbitration that an adapter's port was found with.
+    pub mappings: FxHashMap<PortId, SlToVlMapping>,
+    pub arbitration: FxHashMap<(PortId, u8), VlArbitration>,
+    /// Ports that lead to themselves, or to a device whose GUID another one has.
+    pub odd: FxHashSet<PortId>,
     /// The end port that the manager itself sits at.
     pub own: Option<PortId>,
 }
@@ -82,10 +90,10 @@ impl Devices {
         self.routes[node.index()]
     }
 
-    /// The way to a port: an adapter's own port, where the cabling is known.
+    /// The way to a port. An adapter's ports are devices of their own: each is asked and written through itself alone.
     pub fn route_to_port(&self, port: PortId) -> DirectedRoute {
         let node = self.fabric.node_of(port);
-        if self.fabric.is_switch(node) || self.own.is_some_and(|own| self.fabric.node_of(own) == node) {
+        if self.fabric.is_switch(node) || self.own == Some(port) {
             return self.route(node);
         }
         self.fabric
@@ -160,6 +168,14 @@ impl Devices {
             .into_iter()
             .map(|(port, keys)| (new_of[port.index()], keys))
             .collect();
+        let at = |port: PortId| new_of[port.index()];
+        next.mappings =
+            std::mem::take(&mut self.mappings).into_iter().map(|(port, held)| (at(port), held)).collect();
+        next.arbitration = std::mem::take(&mut self.arbitration)
+            .into_iter()
+            .map(|((port, part), held)| ((at(port), part), held))
+            .collect();
+        next.odd = std::mem::take(&mut self.odd).into_iter().map(at).collect();
         next.fabric = fabric;
         *self = next;
     }

@@ -114,7 +114,7 @@ impl SubnetManager {
     pub fn input(&mut self, now: Time, input: Input<'_>) {
         match input {
             Input::Packet(packet) if packet.status != 0 => {
-                if let Some(outcome) = self.exchange.failed(now, packet.mad.tid() as u32) {
+                if let Some(outcome) = self.exchange.failed(packet.mad.tid() as u32) {
                     self.came_to_nothing(now, outcome);
                 }
             }
@@ -133,7 +133,7 @@ impl SubnetManager {
     /// What the manager wants sent now, appended to `out`.
     pub fn poll_send(&mut self, now: Time, out: &mut Vec<Packet>) {
         out.extend(self.replies.drain(..));
-        self.exchange.begin_sending();
+        self.exchange.begin_sending(now);
         while let Some((request, tid)) = self.exchange.next_resend(now) {
             if let Some(mut mad) = self.build(request) {
                 mad.set_tid(u64::from(tid));
@@ -173,6 +173,7 @@ impl SubnetManager {
             self.given_up(now, request);
             return;
         };
+        self.of += u64::from(keep);
         let tid = self.exchange.begin(now, target, request, mad.hop_count(), keep);
         mad.set_tid(u64::from(tid));
         self.counts.sent(request);
@@ -288,7 +289,8 @@ impl SubnetManager {
     }
 
     pub(crate) fn schedule(&mut self, node: NodeId, request: Request) {
-        self.of += 1;
+        // Blocks of tables are counted one by one, as they are sent.
+        self.of += u64::from(!matches!(request, Request::ProgramTables(_) | Request::ReadTables(_)));
         let hops = self.devices.route(node);
         let own_is_switch = self
             .devices
@@ -369,7 +371,7 @@ impl SubnetManager {
         }
         let status = mad.status();
         if status == ib::Status::BUSY {
-            if let Some(outcome) = self.exchange.failed(now, tid) {
+            if let Some(outcome) = self.exchange.failed(tid) {
                 self.came_to_nothing(now, outcome);
             }
             return;
@@ -399,7 +401,7 @@ impl SubnetManager {
             format!("an answer to {} makes no sense: {why}", crate::programming::kind_name(request)),
             "update the device's firmware, or replace it",
         );
-        if let Some(outcome) = self.exchange.failed(now, tid) {
+        if let Some(outcome) = self.exchange.failed(tid) {
             self.came_to_nothing(now, outcome);
         }
     }
@@ -409,6 +411,11 @@ impl SubnetManager {
             Outcome::Again => {}
             Outcome::GivenUp(request) => {
                 self.done += 1;
+                // A switch that does not answer once more has nothing to say to the rest either.
+                if let Some(node) = self.device(request).filter(|&node| self.devices.fabric.is_switch(node)) {
+                    self.done += self.exchange.drop_all(node.0) as u64;
+                    self.of = self.of.max(self.done);
+                }
                 self.given_up(now, request);
             }
         }

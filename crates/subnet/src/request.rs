@@ -25,6 +25,10 @@ pub(crate) enum Request {
     GetPartitions(PortId),
     /// Who manages behind a port.
     GetManager(PortId),
+    /// An adapter port's mapping of service levels.
+    GetMapping(PortId),
+    /// An adapter port's arbitration table: 1 low, 3 high.
+    GetArbitration(PortId, u8),
     /// A switch's tables.
     SetSwitch(NodeId),
     /// A block of a forwarding table.
@@ -74,8 +78,8 @@ impl Request {
             }
             Self::GetPartitions(_) | Self::SetPartitions(_) => AttributeId::P_KEY_TABLE,
             Self::GetManager(_) => AttributeId::SM_INFO,
-            Self::SetMapping(_) => AttributeId::SL_TO_VL_MAPPING,
-            Self::SetArbitration(..) => AttributeId::VL_ARBITRATION,
+            Self::GetMapping(_) | Self::SetMapping(_) => AttributeId::SL_TO_VL_MAPPING,
+            Self::GetArbitration(..) | Self::SetArbitration(..) => AttributeId::VL_ARBITRATION,
         }
     }
 }

@@ -7,7 +7,6 @@ use crate::event::Event;
 use crate::finding::FindingKind;
 use crate::manager::{Phase, SubnetManager};
 use crate::request::Request;
-use crate::sweep::Sweeping;
 
 /// SMInfo's modifier with which a master hands over.
 const HANDOVER: u32 = 1;
@@ -93,7 +92,7 @@ impl SubnetManager {
     fn take_over(&mut self, now: Time, cause: String) {
         self.say(Event::TakeOver { cause });
         self.keep_tables();
-        self.sweeping = Sweeping::default();
+        self.sweeping.restart();
         self.begin_discovery(now);
     }
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use fabric::NodeId;
-use ib::{Lid, Method, Notice, Packet, SwitchInfo, Time, Trap};
+use fabric::{NodeId, PortId};
+use ib::{Lid, Method, Notice, Packet, PhysicalState, PortState, SwitchInfo, Time, Trap};
 
 use crate::event::Event;
 use crate::manager::{Phase, SubnetManager};
@@ -21,11 +21,71 @@ pub(crate) struct Sweeping {
     anew: Option<(Time, String)>,
     /// What the sweep under way has found.
     changed: Option<String>,
+    /// Ports whose links are up with nothing beyond that could be managed: asked again in sweeps.
+    orphans: Vec<PortId>,
+    /// Whether a device was given up while it was written to.
+    unfinished: bool,
+    /// How often in a row the fabric was looked at anew for their sake, and sweeps to let pass before the next time.
+    in_vain: u32,
+    wait: u32,
+}
+
+/// Looks in vain double the sweeps between them, up to two to this.
+const MOST_PATIENCE: u32 = 6;
+
+impl Sweeping {
+    /// Forgets all but the patience with devices that do not come up.
+    pub fn restart(&mut self) {
+        *self = Self { in_vain: self.in_vain, wait: self.wait, ..Self::default() };
+    }
 }
 
 impl SubnetManager {
     pub(crate) fn sweep_later(&mut self, now: Time) {
-        self.sweeping = Sweeping { due: Some(now + self.config.sweep_interval), ..Sweeping::default() };
+        self.sweeping.due = Some(now + self.config.sweep_interval);
+        self.sweeping.anew = None;
+        self.sweeping.orphans = self.orphans();
+        if self.sweeping.orphans.is_empty() && !self.sweeping.unfinished {
+            (self.sweeping.in_vain, self.sweeping.wait) = (0, 0);
+        }
+    }
+
+    /// Ports whose links are up with nothing beyond that could be managed, loopbacks and doubles left out.
+    fn orphans(&self) -> Vec<PortId> {
+        let devices = &self.devices;
+        let fabric = &devices.fabric;
+        let switches =
+            fabric.switches().filter(|&node| self.reached.get(node.index()).is_some_and(|&reached| reached));
+        let asks = switches.flat_map(|node| fabric.ports(node)).chain(devices.own);
+        asks.filter(|&port| {
+            let info = &devices.ports[port.index()];
+            fabric.peer(port).is_none()
+                && fabric.port_number(port) > 0
+                && devices.knows_port(port)
+                && !devices.odd.contains(&port)
+                && info.physical_state == PhysicalState::LINK_UP
+                && info.port_state != PortState::DOWN
+        })
+        .collect()
+    }
+
+    /// A device was given up while it was written to: it is looked at anew later.
+    pub(crate) fn is_unfinished(&mut self) {
+        self.sweeping.unfinished = true;
+    }
+
+    /// Something answers where nothing could be managed when the fabric was found.
+    pub(crate) fn answers_again(&mut self, port: PortId) {
+        if self.sweeping.changed.is_none() {
+            self.sweeping.changed =
+                Some(format!("a device answers beyond {}", self.devices.fabric.port_label(port)));
+            self.have_patience();
+        }
+    }
+
+    fn have_patience(&mut self) {
+        self.sweeping.in_vain = (self.sweeping.in_vain + 1).min(MOST_PATIENCE);
+        self.sweeping.wait = 1 << self.sweeping.in_vain;
     }
 
     pub(crate) fn sweep_soon(&mut self, now: Time, cause: &str) {
@@ -62,6 +122,10 @@ impl SubnetManager {
             return;
         }
         self.sweeping.due = Some(now + self.config.sweep_interval);
+        if !self.exchange.is_idle() {
+            // The sweep before this one still waits for somebody.
+            return;
+        }
         if self.phase == Phase::Standby {
             self.watch_master();
             return;
@@ -70,6 +134,17 @@ impl SubnetManager {
             self.devices.fabric.switches().filter(|&node| self.reached[node.index()]).collect();
         for node in switches {
             self.schedule(node, Request::Sweep(node));
+        }
+        self.sweeping.wait = self.sweeping.wait.saturating_sub(1);
+        if self.sweeping.wait > 0 {
+            return;
+        }
+        if self.sweeping.unfinished {
+            self.sweeping.changed = Some("a device did not take what was written to it".to_owned());
+            self.have_patience();
+        }
+        for port in self.sweeping.orphans.clone() {
+            self.schedule(self.devices.fabric.node_of(port), Request::Probe(port));
         }
     }
 
@@ -97,7 +172,12 @@ impl SubnetManager {
 
     /// Whether nobody's answer is itself the answer.
     pub(crate) fn silence_means_something(&mut self, now: Time, request: Request) -> bool {
+        if request.method() == Method::SET {
+            self.is_unfinished();
+        }
         match request {
+            // Still nobody there: that was told when the fabric was found.
+            Request::Probe(_) => self.phase == Phase::Up,
             Request::Sweep(node) => {
                 self.sweeping.changed = Some(format!("{} does not answer", self.devices.fabric.name(node)));
                 true
@@ -113,7 +193,7 @@ impl SubnetManager {
     pub(crate) fn look_anew(&mut self, now: Time, cause: String) {
         self.say(Event::Resweep { cause });
         self.keep_tables();
-        self.sweeping = Sweeping::default();
+        self.sweeping.restart();
         self.begin_discovery(now);
     }
 

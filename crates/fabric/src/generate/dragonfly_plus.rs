@@ -90,7 +90,7 @@ impl DragonflyPlusSpec {
             let spine = spine_rows[group][(n % u64::from(spines)) as usize];
             (spine, (u64::from(leaves) + 1 + n / u64::from(spines)) as u8)
         };
-        for _ in 0..if others == 0 { 0 } else { total / others } {
+        for _ in 0..total.checked_div(others).unwrap_or(0) {
             for a in 0..groups as usize {
                 for b in a + 1..groups as usize {
                     naming.cable(place(a, used[a]), place(b, used[b]), rate);

@@ -227,7 +227,10 @@ impl FatTreeSpec {
         if top > 0 && self.hosts.is_some() && self.parallel.is_empty() {
             let up = shape.up[top - 1];
             let radix = shape.down[top];
-            let links = (1..=up).rev().find(|links| up % links == 0 && wanted * links <= radix).unwrap_or(1);
+            let links = (1..=up)
+                .rev()
+                .find(|links| up.is_multiple_of(*links) && wanted * links <= radix)
+                .unwrap_or(1);
             shape.parallel[top - 1] = links;
             shape.parents[top - 1] = up / links;
         }
@@ -245,12 +248,13 @@ impl Shape {
     }
 }
 
-fn level_name(level: usize, levels: usize) -> &'static str {
+/// What switches of a level are called: no name serves two levels.
+fn level_name(level: usize, levels: usize) -> String {
     match (level, levels - level) {
-        (0, _) => "leaf",
-        (1, _) => "spine",
-        (_, 1) => "core",
-        _ => "super",
+        (0, _) => "leaf".to_owned(),
+        (1, _) => "spine".to_owned(),
+        (_, 1) => "core".to_owned(),
+        _ => format!("level{}", level + 1),
     }
 }
 

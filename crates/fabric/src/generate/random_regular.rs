@@ -93,7 +93,7 @@ fn connected_edges(switches: u32, degree: u32, random: &mut Xoshiro256PlusPlus) 
     let is_bad = |edge: (u32, u32), present: &std::collections::BTreeMap<(u32, u32), u32>| {
         edge.0 == edge.1 || present.get(&key(edge)).is_some_and(|&count| count > 1)
     };
-    for _ in 0..edges.len() * 200 {
+    for _ in 0..=edges.len() * 200 {
         let Some(bad) = edges.iter().position(|&edge| is_bad(edge, &present)) else {
             return is_connected(switches, &edges).then_some(edges);
         };

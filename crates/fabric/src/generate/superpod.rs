@@ -127,7 +127,7 @@ impl SuperpodSpec {
 
 /// The fewest parents that take `up` links of each of `children` switches in equal shares.
 fn fewest_parents(children: u64, up: u64, ports: u64) -> u64 {
-    (1..=up).find(|parents| up % parents == 0 && children * (up / parents) <= ports).unwrap_or(up)
+    (1..=up).find(|parents| up.is_multiple_of(*parents) && children * (up / parents) <= ports).unwrap_or(up)
 }
 
 /// Cables in the making, with the next free port of every switch: leaves keep their first ports for servers.

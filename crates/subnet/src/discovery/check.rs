@@ -55,6 +55,8 @@ impl SubnetManager {
             | Request::GetEndPort(port)
             | Request::GetPartitions(port)
             | Request::GetManager(port)
+            | Request::GetMapping(port)
+            | Request::GetArbitration(port, _)
             | Request::SetPartitions(port)
             | Request::SetMapping(port)
             | Request::SetArbitration(port, _)
@@ -87,9 +89,19 @@ impl SubnetManager {
     }
 
     /// A device said no.
-    pub(crate) fn refused_by_device(&mut self, _now: Time, request: Request, status: Status) {
+    pub(crate) fn refused_by_device(&mut self, now: Time, request: Request, status: Status) {
+        // Where a manager was and its port now knows of none, the manager has gone.
+        if matches!(request, Request::GetManager(_)) {
+            self.master_is_silent(now);
+        }
         // Optional attributes are not missed.
-        if matches!(request, Request::GetPartitions(_) | Request::GetManager(_)) {
+        if matches!(
+            request,
+            Request::GetPartitions(_)
+                | Request::GetManager(_)
+                | Request::GetMapping(_)
+                | Request::GetArbitration(..)
+        ) {
             return;
         }
         let place = self.place(request);

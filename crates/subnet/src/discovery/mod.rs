@@ -21,6 +21,7 @@ use crate::devices::Devices;
 use crate::event::Work;
 use crate::finding::FindingKind;
 use crate::manager::{Phase, SubnetManager};
+use crate::programming::ARBITRATION_PARTS;
 use crate::request::Request;
 
 impl SubnetManager {
@@ -70,6 +71,12 @@ impl SubnetManager {
             Request::SetSwitch(node) => self.devices.set_switch(node, mad.get()),
             Request::SetPort(port) | Request::Activate(port) => self.port_was_set(request, port, mad.get()),
             Request::Sweep(node) => self.swept(node, mad.get()),
+            Request::GetMapping(port) => {
+                self.devices.mappings.insert(port, mad.get());
+            }
+            Request::GetArbitration(port, part) => {
+                self.devices.arbitration.insert((port, part), mad.get());
+            }
             Request::SetTable(..) | Request::SetMapping(_) | Request::SetArbitration(..) => {}
             Request::ProgramTables(_) | Request::ReadTables(_) => {}
         }
@@ -104,10 +111,20 @@ impl SubnetManager {
         if self.devices.fabric.kind(node) != NodeKind::Router {
             self.schedule(node, Request::GetPartitions(port));
         }
+        if self.config.qos && self.devices.fabric.kind(node) == NodeKind::ChannelAdapter {
+            self.schedule(node, Request::GetMapping(port));
+            for part in ARBITRATION_PARTS {
+                self.schedule(node, Request::GetArbitration(port, part));
+            }
+        }
     }
 
     /// Beyond a port sits this node.
     fn found(&mut self, via: PortId, info: &NodeInfo) {
+        if self.phase == Phase::Up {
+            self.answers_again(via);
+            return;
+        }
         let fabric = &self.devices.fabric;
         let from = fabric.node_of(via);
         let Some(route) = self.devices.route(from).then(fabric.port_number(via)) else { return };
@@ -122,6 +139,7 @@ impl SubnetManager {
             return;
         }
         if here == there {
+            self.devices.odd.insert(via);
             let place = self.devices.place(via);
             self.find(
                 FindingKind::Loopback,
@@ -135,6 +153,7 @@ impl SubnetManager {
         let rate = Some(via).filter(|&p| self.devices.knows_port(p));
         let rate = rate.and_then(|p| self.devices.ports[p.index()].link_rate());
         if !same_kind || self.devices.fabric.connect(here, there, rate).is_err() {
+            self.devices.odd.insert(via);
             let first = self.devices.route(node);
             self.find(
                 FindingKind::DuplicateGuid,

@@ -20,18 +20,26 @@ use window::Window;
 /// The most requests under way, whatever the window says: transaction numbers have 16 bits for the place.
 const MOST_UNDER_WAY: usize = 4096;
 
+/// A request sent again is taken to be off the wire after this part of the time-out.
+const GRACE: u32 = 8;
+
 /// A request under way.
 #[derive(Clone, Copy)]
 struct UnderWay {
     request: Request,
     target: Target,
     sent: Time,
+    first_sent: Time,
     /// How often it was sent before.
     attempt: u8,
     /// Hops to the device: how long an answer takes depends on it.
     hops: u8,
     generation: u16,
     active: bool,
+    /// Whether the window counts it: it may still be on the wire.
+    counted: bool,
+    /// Whether it waits to be sent again.
+    waits: bool,
 }
 
 /// What came of a request.
@@ -56,6 +64,12 @@ pub(crate) struct Exchange {
     timeout: Duration,
     retries: u8,
     under_way: usize,
+    /// Requests under way that are no longer on the wire: they hold neither their device nor, where the window has no
+    /// bound set by hand, a place in the window, so that those who answer do not wait for those who do not.
+    gone: usize,
+    /// Requests sent again, and when they are taken to be gone too.
+    resent: VecDeque<(Time, u32)>,
+    is_bounded: bool,
 }
 
 impl Exchange {
@@ -70,11 +84,20 @@ impl Exchange {
             timeout: config.timeout,
             retries: config.retries,
             under_way: 0,
+            gone: 0,
+            resent: VecDeque::new(),
+            is_bounded: config.max_wire_smps > 0,
         }
     }
 
     /// A turn to send begins: says to the window how much there is on the wire.
-    pub fn begin_sending(&mut self) {
+    pub fn begin_sending(&mut self, now: Time) {
+        while let Some(&(_, tid)) = self.resent.front().filter(|(due, _)| *due <= now) {
+            self.resent.pop_front();
+            if self.slot(tid).is_some_and(|slot| std::mem::take(&mut slot.counted)) {
+                self.gone += 1;
+            }
+        }
         self.window.begin_sending(self.on_the_wire());
     }
 
@@ -98,9 +121,15 @@ impl Exchange {
         self.window.size()
     }
 
-    /// Requests under way that do not wait to be sent again.
+    /// Requests that the window counts: those that may still be on the wire.
     fn on_the_wire(&self) -> usize {
-        self.under_way.saturating_sub(self.resend.len())
+        let gone = if self.is_bounded { self.resend.len() } else { self.gone };
+        self.under_way.saturating_sub(gone)
+    }
+
+    /// Drops all that waits for a device.
+    pub fn drop_all(&mut self, node: u32) -> usize {
+        self.queue.drop_all(node)
     }
 
     /// The next transaction to send again, if the window has room.
@@ -116,7 +145,11 @@ impl Exchange {
             self.resend.pop_front();
             let slot = self.slot(tid)?;
             slot.sent = now;
+            slot.waits = false;
+            let was_counted = std::mem::replace(&mut slot.counted, true);
             let (request, attempt) = (slot.request, slot.attempt);
+            self.gone -= usize::from(!was_counted);
+            self.resent.push_back((now + self.timeout / GRACE, tid));
             let wait = self.timeout.saturating_mul(1 << attempt.min(10));
             self.deadlines[usize::from(attempt)].push_back((now + wait, tid));
             return Some((request, tid));
@@ -126,7 +159,8 @@ impl Exchange {
 
     /// The next target whose turn it is, if the window has room; its front request is [`Exchange::front`].
     pub fn next_target(&mut self) -> Option<Target> {
-        if !self.window.has_room(self.under_way) {
+        let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
+        if !self.window.has_room(counted) || self.under_way >= MOST_UNDER_WAY {
             return None;
         }
         self.queue.next_target(self.window.size())
@@ -145,7 +179,8 @@ impl Exchange {
 
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
     pub fn begin(&mut self, now: Time, target: Target, request: Request, hops: u8, keep: bool) -> u32 {
-        self.window.take(self.under_way);
+        let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
+        self.window.take(counted);
         if !keep {
             self.queue.pop(target);
         }
@@ -153,8 +188,18 @@ impl Exchange {
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
-                let unused =
-                    UnderWay { request, target, sent: now, attempt: 0, hops, generation: 0, active: false };
+                let unused = UnderWay {
+                    request,
+                    target,
+                    sent: now,
+                    first_sent: now,
+                    attempt: 0,
+                    hops,
+                    generation: 0,
+                    active: false,
+                    counted: true,
+                    waits: false,
+                };
                 self.places.push(unused);
                 (self.places.len() - 1) as u16
             }
@@ -164,10 +209,13 @@ impl Exchange {
             request,
             target,
             sent: now,
+            first_sent: now,
             attempt: 0,
             hops,
             generation: slot.generation.wrapping_add(1),
             active: true,
+            counted: true,
+            waits: false,
         };
         let tid = u32::from(slot.generation) << 16 | u32::from(place);
         self.under_way += 1;
@@ -190,31 +238,45 @@ impl Exchange {
     pub fn answered(&mut self, now: Time, tid: u32) {
         let Some(slot) = self.slot(tid) else { return };
         slot.active = false;
-        let (target, attempt, sent, hops) = (slot.target, slot.attempt, slot.sent, slot.hops);
-        self.finish(tid, target);
+        let (target, attempt, sent, hops) = (slot.target, slot.attempt, slot.first_sent, slot.hops);
+        let counted = slot.counted;
+        self.finish(tid, target, attempt, counted);
+        if attempt > 0 {
+            // Who answers now was there before: what was lost was lost on the way.
+            self.window.lost(sent, now);
+        }
         // The answer to a request that was sent twice may belong to either.
         self.window.answered((attempt == 0).then(|| (hops, now.since(sent))));
     }
 
-    fn finish(&mut self, tid: u32, target: Target) {
+    fn finish(&mut self, tid: u32, target: Target, attempt: u8, counted: bool) {
         self.free.push(tid as u16);
         self.under_way -= 1;
-        self.queue.release(target);
+        self.gone -= usize::from(!counted);
+        if attempt == 0 {
+            self.queue.release(target);
+        }
     }
 
     /// The request that was waiting came to nothing: ask again or give up.
-    pub fn failed(&mut self, now: Time, tid: u32) -> Option<Outcome> {
+    pub fn failed(&mut self, tid: u32) -> Option<Outcome> {
         let retries = self.retries;
-        let slot = self.slot(tid)?;
-        let (request, sent, target) = (slot.request, slot.sent, slot.target);
-        if slot.attempt >= retries {
+        // One that waits to be sent again has failed already.
+        let slot = self.slot(tid).filter(|slot| !slot.waits)?;
+        let (request, target, attempt) = (slot.request, slot.target, slot.attempt);
+        if attempt >= retries {
             slot.active = false;
-            self.finish(tid, target);
-            self.window.lost(sent, now);
+            let counted = slot.counted;
+            self.finish(tid, target, attempt, counted);
             return Some(Outcome::GivenUp(request));
         }
         slot.attempt += 1;
-        self.window.lost(sent, now);
+        slot.waits = true;
+        let counted = std::mem::take(&mut slot.counted);
+        self.gone += usize::from(counted);
+        if attempt == 0 {
+            self.queue.release(target);
+        }
         self.resend.push_back(tid);
         Some(Outcome::Again)
     }
@@ -231,7 +293,7 @@ impl Exchange {
                     break;
                 }
                 self.deadlines[attempt].pop_front();
-                return self.failed(now, tid);
+                return self.failed(tid);
             }
         }
         None
@@ -243,7 +305,7 @@ impl Exchange {
 
     /// When the next request's time is up.
     pub fn next_deadline(&mut self) -> Option<Time> {
-        let mut next = None;
+        let mut next = self.resent.front().map(|&(due, _)| due).filter(|_| !self.queue.is_empty());
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
                 if self.is_stale(tid, attempt) {
@@ -264,7 +326,8 @@ impl Exchange {
                 self.free.push(place as u16);
             }
         }
-        self.under_way = 0;
+        (self.under_way, self.gone) = (0, 0);
+        self.resent.clear();
         self.resend.clear();
         self.queue.clear();
     }
@@ -288,14 +351,14 @@ mod tests {
     #[test]
     fn a_late_answer_is_known_for_what_it_is() {
         let mut exchange = exchange();
-        exchange.begin_sending();
+        exchange.begin_sending(Time(0));
         let target = Target { node: 0, branch: 0 };
         exchange.schedule(target, Request::Description(NodeId(0)));
         let first = send(&mut exchange, Time(0)).unwrap();
         exchange.answered(Time(5), first);
         assert!(exchange.is_idle());
         exchange.schedule(target, Request::GetSwitch(NodeId(0)));
-        exchange.begin_sending();
+        exchange.begin_sending(Time(0));
         let second = send(&mut exchange, Time(9)).unwrap();
         assert_ne!(first, second);
         assert_eq!(exchange.peek(first), None);
@@ -307,17 +370,38 @@ mod tests {
         let mut exchange = exchange();
         let request = Request::Description(NodeId(0));
         exchange.schedule(Target { node: 0, branch: 0 }, request);
-        exchange.begin_sending();
+        exchange.begin_sending(Time(0));
         let tid = send(&mut exchange, Time(0)).unwrap();
         let due = exchange.next_deadline().unwrap();
         assert_eq!(exchange.expired(Time(due.0 - 1)), None);
         assert_eq!(exchange.expired(due), Some(Outcome::Again));
-        exchange.begin_sending();
+        exchange.begin_sending(Time(0));
         assert_eq!(exchange.next_resend(due), Some((request, tid)));
         let due = exchange.next_deadline().unwrap();
         assert_eq!(exchange.expired(due), Some(Outcome::GivenUp(request)));
         assert!(exchange.is_idle());
         assert_eq!(exchange.next_deadline(), None);
+    }
+
+    #[test]
+    fn who_answers_does_not_wait_for_who_does_not() {
+        let mut exchange = exchange();
+        exchange.begin_sending(Time(0));
+        let target = Target { node: 0, branch: 0 };
+        exchange.schedule(target, Request::Description(NodeId(0)));
+        exchange.schedule(target, Request::GetSwitch(NodeId(0)));
+        exchange.schedule(target, Request::Sweep(NodeId(0)));
+        let first = send(&mut exchange, Time(0)).unwrap();
+        assert_eq!(send(&mut exchange, Time(0)), None, "one at a time");
+        let due = exchange.next_deadline().unwrap();
+        assert_eq!(exchange.expired(due), Some(Outcome::Again));
+        let second = send(&mut exchange, due).unwrap();
+        exchange.answered(due, second);
+        assert_eq!(exchange.drop_all(0), 1);
+        exchange.begin_sending(Time(0));
+        assert_eq!(send(&mut exchange, due), None);
+        exchange.answered(due, first);
+        assert!(exchange.is_idle());
     }
 
     #[test]
@@ -329,7 +413,7 @@ mod tests {
             }
         }
         let mut sent = Vec::new();
-        exchange.begin_sending();
+        exchange.begin_sending(Time(0));
         while let Some(tid) = send(&mut exchange, Time(0)) {
             sent.push(exchange.peek(tid).unwrap());
         }

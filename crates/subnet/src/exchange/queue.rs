@@ -133,8 +133,12 @@ impl Queue {
                 self.turn.push_back(branch);
             }
             if let Some(node) = node {
-                self.lines[node as usize].in_turn = false;
-                return Some(Target { node, branch });
+                let line = &mut self.lines[node as usize];
+                line.in_turn = false;
+                // Its line may have been dropped since it joined the turn.
+                if line.head != NONE {
+                    return Some(Target { node, branch });
+                }
             }
         }
         None
@@ -155,6 +159,17 @@ impl Queue {
         self.pool[place as usize].1 = self.free;
         self.free = place;
         self.waiting -= 1;
+    }
+
+    /// Drops all that waits for a device; how much that was.
+    pub fn drop_all(&mut self, node: u32) -> usize {
+        let Some(line) = self.lines.get(node as usize) else { return 0 };
+        let target = Target { node, branch: line.branch };
+        let before = self.waiting;
+        while self.lines[node as usize].head != NONE {
+            self.pop(target);
+        }
+        before - self.waiting
     }
 
     /// The device's turn is over, with or without a request sent.

@@ -144,7 +144,7 @@ mod tests {
         window.lost(Time(1), Time(2));
         assert_eq!(window.size(), 26, "one loss counts once");
         (0..100).for_each(|_| window.answered(QUICK));
-        assert_eq!(window.size(), 39, "quickly to the new mark");
+        assert_eq!(window.size(), 40, "quickly to the new mark");
         assert_eq!(Window::new(3, 4096, false).size(), 3);
     }
 

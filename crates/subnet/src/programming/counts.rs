@@ -3,7 +3,7 @@
 use crate::report::{MadCount, MadCounts};
 use crate::request::Request;
 
-const KINDS: [&str; 16] = [
+const KINDS: [&str; 18] = [
     "Get NodeInfo",
     "Get NodeDescription",
     "Get SwitchInfo",
@@ -19,6 +19,8 @@ const KINDS: [&str; 16] = [
     "Set PortInfo (configure)",
     "Set PortInfo (activate)",
     "Get SwitchInfo (sweep)",
+    "Get SLtoVLMappingTable",
+    "Get VLArbitrationTable",
     "(none)",
 ];
 const SET_TABLE: usize = 8;
@@ -40,7 +42,9 @@ fn index(request: Request) -> usize {
         Request::SetPort(_) => 12,
         Request::Activate(_) => 13,
         Request::Sweep(_) => 14,
-        Request::ProgramTables(_) | Request::ReadTables(_) => 15,
+        Request::GetMapping(_) => 15,
+        Request::GetArbitration(..) => 16,
+        Request::ProgramTables(_) | Request::ReadTables(_) => 17,
     }
 }
 
@@ -52,7 +56,7 @@ pub(crate) fn kind_name(request: Request) -> &'static str {
 /// MADs by kind.
 #[derive(Default)]
 pub(crate) struct Counts {
-    kinds: [MadCount; 16],
+    kinds: [MadCount; 18],
     ignored: u64,
 }
 

@@ -2,7 +2,7 @@
 
 mod counts;
 
-use fabric::{NodeId, NodeKind};
+use fabric::{NodeId, NodeKind, PortId};
 use ib::{
     ArbitrationEntry, AttributeId, LinearForwardingTable, Mad, PKeyTable, PartitionKey, SlToVlMapping,
     SwitchInfo, Time, VlArbitration,
@@ -12,6 +12,9 @@ pub(crate) use counts::{Counts, kind_name};
 
 use crate::manager::{Phase, SubnetManager};
 use crate::request::Request;
+
+/// Parts of an arbitration table, as the modifier counts them: low and high priority, the first 32 entries of each.
+pub(crate) const ARBITRATION_PARTS: [u8; 2] = [1, 3];
 
 impl SubnetManager {
     pub(crate) fn begin_programming(&mut self, now: Time) {
@@ -41,11 +44,29 @@ impl SubnetManager {
                 self.schedule(node, Request::SetPartitions(port));
             }
             if self.config.qos && self.devices.fabric.kind(node) == NodeKind::ChannelAdapter {
-                self.schedule(node, Request::SetMapping(port));
-                self.schedule(node, Request::SetArbitration(port, 1));
-                self.schedule(node, Request::SetArbitration(port, 3));
+                if self.devices.mappings.get(&port) != Some(&self.wanted_mapping(port)) {
+                    self.schedule(node, Request::SetMapping(port));
+                }
+                for part in ARBITRATION_PARTS {
+                    if self.devices.arbitration.get(&(port, part))
+                        != Some(&self.wanted_arbitration(port, part))
+                    {
+                        self.schedule(node, Request::SetArbitration(port, part));
+                    }
+                }
             }
         }
+    }
+
+    /// Every lane that is going to be in use, in turn.
+    fn wanted_mapping(&self, port: PortId) -> SlToVlMapping {
+        SlToVlMapping::round_robin(lanes(self.configured(port).operational_vls))
+    }
+
+    fn wanted_arbitration(&self, port: PortId, part: u8) -> VlArbitration {
+        let info = &self.devices.ports[port.index()];
+        let cap = if part == 1 { info.vl_arbitration_low_cap } else { info.vl_arbitration_high_cap };
+        even_arbitration(lanes(self.configured(port).operational_vls), cap)
     }
 
     /// What a switch is to hold. Where it holds it already, equal to what it holds.
@@ -90,6 +111,32 @@ impl SubnetManager {
         None
     }
 
+    /// The device that a request is for; none for what looks beyond a port.
+    pub(crate) fn device(&self, request: Request) -> Option<NodeId> {
+        match request {
+            Request::Local | Request::Probe(_) => None,
+            Request::GetPort(port)
+            | Request::GetEndPort(port)
+            | Request::GetPartitions(port)
+            | Request::GetManager(port)
+            | Request::GetMapping(port)
+            | Request::GetArbitration(port, _)
+            | Request::SetPartitions(port)
+            | Request::SetMapping(port)
+            | Request::SetArbitration(port, _)
+            | Request::SetPort(port)
+            | Request::Activate(port) => Some(self.devices.fabric.node_of(port)),
+            Request::Description(node)
+            | Request::GetSwitch(node)
+            | Request::GetTable(node, _)
+            | Request::SetSwitch(node)
+            | Request::SetTable(node, _)
+            | Request::Sweep(node)
+            | Request::ProgramTables(node)
+            | Request::ReadTables(node) => Some(node),
+        }
+    }
+
     /// The attribute modifier of a request.
     pub(crate) fn modifier(&self, request: Request) -> u32 {
         let fabric = &self.devices.fabric;
@@ -99,7 +146,7 @@ impl SubnetManager {
             | Request::SetPort(port)
             | Request::Activate(port) => u32::from(fabric.port_number(port)),
             Request::GetTable(_, block) | Request::SetTable(_, block) => block,
-            Request::SetArbitration(_, part) => u32::from(part) << 16,
+            Request::GetArbitration(_, part) | Request::SetArbitration(_, part) => u32::from(part) << 16,
             _ => 0,
         }
     }
@@ -116,6 +163,8 @@ impl SubnetManager {
             | Request::GetEndPort(port)
             | Request::GetPartitions(port)
             | Request::GetManager(port)
+            | Request::GetMapping(port)
+            | Request::GetArbitration(port, _)
             | Request::SetPartitions(port)
             | Request::SetMapping(port)
             | Request::SetArbitration(port, _)
@@ -142,14 +191,8 @@ impl SubnetManager {
                 mad.put(&LinearForwardingTable(*self.tables.as_ref()?.block(node, block)));
             }
             Request::SetPartitions(port) => mad.put(&with_default(*devices.partitions.get(&port)?)),
-            Request::SetMapping(port) => {
-                mad.put(&SlToVlMapping::round_robin(lanes(devices.ports[port.index()].operational_vls)));
-            }
-            Request::SetArbitration(port, part) => {
-                let info = &devices.ports[port.index()];
-                let cap = if part == 1 { info.vl_arbitration_low_cap } else { info.vl_arbitration_high_cap };
-                mad.put(&even_arbitration(lanes(info.operational_vls), cap));
-            }
+            Request::SetMapping(port) => mad.put(&self.wanted_mapping(port)),
+            Request::SetArbitration(port, part) => mad.put(&self.wanted_arbitration(port, part)),
             Request::SetPort(port) => mad.put(&self.wanted_port(port)),
             Request::Activate(port) => mad.put(&self.activated_port(port)),
             _ => {}

@@ -38,7 +38,14 @@ fn owners(fabric: &Fabric, width: usize) -> Vec<Option<PortId>> {
     owners
 }
 
-/// Writes tables in a form.
+/// The switches in an order that does not depend on where the fabric was read from.
+fn by_guid(fabric: &Fabric, tables: &Tables) -> Vec<NodeId> {
+    let mut switches = tables.switches().to_vec();
+    switches.sort_by_key(|&switch| fabric.guid(switch));
+    switches
+}
+
+/// Writes tables in a form, switches by GUID.
 pub fn write(fabric: &Fabric, tables: &Tables, format: TablesFormat) -> String {
     match format {
         TablesFormat::Lfts => write_lfts(fabric, tables),
@@ -62,7 +69,7 @@ fn write_lfts(fabric: &Fabric, tables: &Tables) -> String {
         })
         .collect();
     let mut text = String::new();
-    for &switch in tables.switches() {
+    for switch in by_guid(fabric, tables) {
         let lid = fabric.port(switch, 0).map_or(0, |port| fabric.lid(port).0);
         let _ = writeln!(
             text,
@@ -88,7 +95,8 @@ fn write_fdbs(fabric: &Fabric, tables: &Tables) -> String {
         .filter(|&lid| tables.switches().iter().any(|&switch| tables.row(switch)[lid] != NO_ROUTE))
         .collect();
     let mut text = String::new();
-    for (row, &switch) in tables.switches().iter().enumerate() {
+    for switch in by_guid(fabric, tables) {
+        let Some(row) = tables.row_index(switch) else { continue };
         let _ = writeln!(
             text,
             "dump_ucast_routes: Switch {}\nLID    : Port : Hops : Optimal",
