@@ -16,12 +16,12 @@ run:
 test: export PROPTEST_RNG_SEED ?= 20261201
 test: packages
 	$(CARGO) build --locked -p cli
+	$(CARGO) test --workspace --locked --doc --quiet
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
 		$(CARGO) nextest run --workspace --locked --no-fail-fast; \
 	else \
-		$(CARGO) test --workspace --locked --no-fail-fast; \
+		$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests; \
 	fi
-	$(CARGO) test --workspace --locked --doc
 
 ## Installs the Debian packages that the tests need, where one is missing.
 packages:

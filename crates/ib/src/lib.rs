@@ -33,7 +33,7 @@ pub use codes::{AttributeId, ManagementClass, Method, NodeType, PhysicalState, P
 pub use gid::Gid;
 pub use guid::Guid;
 pub use lid::Lid;
-pub use link::{LinkRate, LinkSpeed, LinkWidth, Mtu};
+pub use link::{LinkRate, LinkSpeed, LinkWidth, Mtu, virtual_lanes};
 pub use mad::Mad;
 pub use packet::Packet;
 pub use route::DirectedRoute;

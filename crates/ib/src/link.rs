@@ -197,6 +197,17 @@ impl<'de> Deserialize<'de> for LinkRate {
     }
 }
 
+/// How many data lanes a VLCap or OperationalVLs code means: 1, 2, 4, 8, 15 for 1 to 5, one for any other.
+pub const fn virtual_lanes(code: u8) -> u8 {
+    match code {
+        2 => 2,
+        3 => 4,
+        4 => 8,
+        5 => 15,
+        _ => 1,
+    }
+}
+
 /// Codes of packet payload sizes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]

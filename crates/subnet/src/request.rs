@@ -51,7 +51,46 @@ pub(crate) enum Request {
     ReadTables(NodeId),
 }
 
+/// What a request is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Subject {
+    /// Whatever the manager sits at.
+    Own,
+    /// Whatever sits beyond a port.
+    Beyond(PortId),
+    /// One port.
+    Port(PortId),
+    /// One node.
+    Node(NodeId),
+}
+
 impl Request {
+    pub fn subject(self) -> Subject {
+        match self {
+            Self::Local => Subject::Own,
+            Self::Probe(port) => Subject::Beyond(port),
+            Self::GetPort(port)
+            | Self::GetEndPort(port)
+            | Self::GetPartitions(port)
+            | Self::GetManager(port)
+            | Self::GetMapping(port)
+            | Self::GetArbitration(port, _)
+            | Self::SetPartitions(port)
+            | Self::SetMapping(port)
+            | Self::SetArbitration(port, _)
+            | Self::SetPort(port)
+            | Self::Activate(port) => Subject::Port(port),
+            Self::Description(node)
+            | Self::GetSwitch(node)
+            | Self::GetTable(node, _)
+            | Self::SetSwitch(node)
+            | Self::SetTable(node, _)
+            | Self::Sweep(node)
+            | Self::ProgramTables(node)
+            | Self::ReadTables(node) => Subject::Node(node),
+        }
+    }
+
     pub fn method(self) -> Method {
         match self {
             Self::SetSwitch(_)

@@ -1,7 +1,7 @@
 //! The tables that a manager writes: forwarding, partition keys, service levels, arbitration.
 
 use fabric::{NodeId, PortId};
-use ib::{BLOCK_LIDS, Mad, NO_ROUTE, SlToVlMapping, Status};
+use ib::{BLOCK_LIDS, Mad, NO_ROUTE, SlToVlMapping, Status, virtual_lanes};
 
 use super::Answer;
 use crate::Emulator;
@@ -85,7 +85,7 @@ impl Emulator {
             mad.set_attribute_modifier(0);
             port
         };
-        let lanes = lanes(self.state.ports[output.index()].vl_cap);
+        let lanes = virtual_lanes(self.state.ports[output.index()].vl_cap);
         self.block(output, mad, set, |data| {
             ib::Attribute::emit(&SlToVlMapping::round_robin(lanes), &mut data[..8]);
         });
@@ -113,16 +113,5 @@ impl Emulator {
         self.block(named, mad, set, |_| {});
         mad.set_attribute_modifier(modifier);
         Ok(())
-    }
-}
-
-/// How many lanes a VLCap code means.
-fn lanes(code: u8) -> u8 {
-    match code {
-        2 => 2,
-        3 => 4,
-        4 => 8,
-        5 => 15,
-        _ => 1,
     }
 }

@@ -5,7 +5,7 @@ use ib::{Mad, NodeInfo, NodeType, PortInfo, PortState, Status, SwitchInfo, Time}
 use crate::finding::FindingKind;
 use crate::manager::SubnetManager;
 use crate::programming::kind_name;
-use crate::request::Request;
+use crate::request::{Request, Subject};
 
 impl SubnetManager {
     /// Whether an answer can be true; else why not.
@@ -48,28 +48,11 @@ impl SubnetManager {
     /// The place that a request is about, for a person.
     pub(crate) fn place(&self, request: Request) -> String {
         let devices = &self.devices;
-        match request {
-            Request::Local => "the manager's own port".to_owned(),
-            Request::Probe(port) => format!("the device beyond {}", devices.place(port)),
-            Request::GetPort(port)
-            | Request::GetEndPort(port)
-            | Request::GetPartitions(port)
-            | Request::GetManager(port)
-            | Request::GetMapping(port)
-            | Request::GetArbitration(port, _)
-            | Request::SetPartitions(port)
-            | Request::SetMapping(port)
-            | Request::SetArbitration(port, _)
-            | Request::SetPort(port)
-            | Request::Activate(port) => devices.place(port),
-            Request::Description(node)
-            | Request::GetSwitch(node)
-            | Request::GetTable(node, _)
-            | Request::SetSwitch(node)
-            | Request::SetTable(node, _)
-            | Request::Sweep(node)
-            | Request::ProgramTables(node)
-            | Request::ReadTables(node) => devices.place(devices.management_port(node)),
+        match request.subject() {
+            Subject::Own => "the manager's own port".to_owned(),
+            Subject::Beyond(port) => format!("the device beyond {}", devices.place(port)),
+            Subject::Port(port) => devices.place(port),
+            Subject::Node(node) => devices.place(devices.management_port(node)),
         }
     }
 

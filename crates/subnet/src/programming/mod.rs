@@ -5,13 +5,13 @@ mod counts;
 use fabric::{NodeId, NodeKind, PortId};
 use ib::{
     ArbitrationEntry, AttributeId, LinearForwardingTable, Mad, PKeyTable, PartitionKey, SlToVlMapping,
-    SwitchInfo, Time, VlArbitration,
+    SwitchInfo, Time, VlArbitration, virtual_lanes,
 };
 
 pub(crate) use counts::{Counts, kind_name};
 
 use crate::manager::{Phase, SubnetManager};
-use crate::request::Request;
+use crate::request::{Request, Subject};
 
 /// Parts of an arbitration table, as the modifier counts them: low and high priority, the first 32 entries of each.
 pub(crate) const ARBITRATION_PARTS: [u8; 2] = [1, 3];
@@ -60,13 +60,13 @@ impl SubnetManager {
 
     /// Every lane that is going to be in use, in turn.
     fn wanted_mapping(&self, port: PortId) -> SlToVlMapping {
-        SlToVlMapping::round_robin(lanes(self.configured(port).operational_vls))
+        SlToVlMapping::round_robin(virtual_lanes(self.configured(port).operational_vls))
     }
 
     fn wanted_arbitration(&self, port: PortId, part: u8) -> VlArbitration {
         let info = &self.devices.ports[port.index()];
         let cap = if part == 1 { info.vl_arbitration_low_cap } else { info.vl_arbitration_high_cap };
-        even_arbitration(lanes(self.configured(port).operational_vls), cap)
+        even_arbitration(virtual_lanes(self.configured(port).operational_vls), cap)
     }
 
     /// What a switch is to hold. Where it holds it already, equal to what it holds.
@@ -113,27 +113,10 @@ impl SubnetManager {
 
     /// The device that a request is for; none for what looks beyond a port.
     pub(crate) fn device(&self, request: Request) -> Option<NodeId> {
-        match request {
-            Request::Local | Request::Probe(_) => None,
-            Request::GetPort(port)
-            | Request::GetEndPort(port)
-            | Request::GetPartitions(port)
-            | Request::GetManager(port)
-            | Request::GetMapping(port)
-            | Request::GetArbitration(port, _)
-            | Request::SetPartitions(port)
-            | Request::SetMapping(port)
-            | Request::SetArbitration(port, _)
-            | Request::SetPort(port)
-            | Request::Activate(port) => Some(self.devices.fabric.node_of(port)),
-            Request::Description(node)
-            | Request::GetSwitch(node)
-            | Request::GetTable(node, _)
-            | Request::SetSwitch(node)
-            | Request::SetTable(node, _)
-            | Request::Sweep(node)
-            | Request::ProgramTables(node)
-            | Request::ReadTables(node) => Some(node),
+        match request.subject() {
+            Subject::Own | Subject::Beyond(_) => None,
+            Subject::Port(port) => Some(self.devices.fabric.node_of(port)),
+            Subject::Node(node) => Some(node),
         }
     }
 
@@ -154,30 +137,13 @@ impl SubnetManager {
     /// The MAD of a request, without its transaction number; `None` where its route is longer than a MAD can hold.
     pub(crate) fn build(&self, request: Request) -> Option<Mad> {
         let devices = &self.devices;
-        let route = match request {
-            Request::Local => ib::DirectedRoute::LOCAL,
-            Request::Probe(port) => {
+        let route = match request.subject() {
+            Subject::Own => ib::DirectedRoute::LOCAL,
+            Subject::Beyond(port) => {
                 devices.route(devices.fabric.node_of(port)).then(devices.fabric.port_number(port))?
             }
-            Request::GetPort(port)
-            | Request::GetEndPort(port)
-            | Request::GetPartitions(port)
-            | Request::GetManager(port)
-            | Request::GetMapping(port)
-            | Request::GetArbitration(port, _)
-            | Request::SetPartitions(port)
-            | Request::SetMapping(port)
-            | Request::SetArbitration(port, _)
-            | Request::SetPort(port)
-            | Request::Activate(port) => devices.route_to_port(port),
-            Request::Description(node)
-            | Request::GetSwitch(node)
-            | Request::GetTable(node, _)
-            | Request::SetSwitch(node)
-            | Request::SetTable(node, _)
-            | Request::Sweep(node)
-            | Request::ProgramTables(node)
-            | Request::ReadTables(node) => devices.route(node),
+            Subject::Port(port) => devices.route_to_port(port),
+            Subject::Node(node) => devices.route(node),
         };
         let id: AttributeId = request.attribute();
         let mut mad =
@@ -207,17 +173,6 @@ fn with_default(mut held: PKeyTable) -> PKeyTable {
         held.0[0] = PartitionKey::DEFAULT_FULL;
     }
     held
-}
-
-/// How many lanes a code means.
-fn lanes(code: u8) -> u8 {
-    match code {
-        2 => 2,
-        3 => 4,
-        4 => 8,
-        5 => 15,
-        _ => 1,
-    }
 }
 
 /// Every lane in turn with equal weight, as far as the table goes.

@@ -89,6 +89,12 @@ pub struct Up {
     /// Time between two light sweeps, as in 10s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration, help_heading = "Subnet")]
     pub sweep: Duration,
+    /// 0 to 15: of two managers the one with the higher priority is the master
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(0..=15), help_heading = "Subnet")]
+    pub priority: u8,
+    /// Write service-level mapping and lane arbitration to adapters, instead of leaving them at their own defaults
+    #[arg(long, help_heading = "Subnet")]
+    pub qos: bool,
     /// Keep LIDs by GUID in this file across restarts
     #[arg(long, value_name = "FILE", help_heading = "Subnet")]
     pub lids: Option<String>,
@@ -129,6 +135,9 @@ pub struct Up {
     pub hop_latency: Duration,
 }
 
+/// The shortest time-out and the shortest time between two sweeps.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 impl Up {
     /// The door that the options name.
     pub fn door(&self) -> Door {
@@ -156,6 +165,11 @@ impl Up {
             routing::engine_by_name(&self.engine)
                 .map_err(|error| Failure::new(error.to_string(), "--engine", "give one of these, or auto"))?;
         }
+        for (time, option) in [(self.timeout, "--timeout"), (self.sweep, "--sweep")] {
+            if time < SHORTEST {
+                return Err(Failure::new("no device answers in so short a time", option, "give 1ms or more"));
+            }
+        }
         Ok(subnet::Config {
             engine: self.engine.clone(),
             addressing,
@@ -163,6 +177,8 @@ impl Up {
             timeout: self.timeout,
             retries: self.retries,
             sweep_interval: self.sweep,
+            priority: self.priority,
+            qos: self.qos,
             known_lids: self.known_lids()?,
             ..subnet::Config::default()
         })
