@@ -9,11 +9,12 @@ use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::engines::{FatTree, MinHop, UpDown};
 use crate::error::RouteError;
+use crate::options::Options;
 use crate::paths::Paths;
 use crate::ranks;
+use crate::routes::Routes;
 use crate::spread::spread;
 use crate::switches::Switches;
-use crate::tables::Tables;
 use crate::verify::verify;
 
 /// What was recognised, which engine was taken, and why.
@@ -33,24 +34,24 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Tables by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
-pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
+/// Routes by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
+pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), RouteError> {
     let switches = Switches::new(fabric);
     let rank = ranks::of(fabric, &switches);
     let levels = rank.iter().max().map_or(0, |&top| top + 1);
     let choice = |topology: String, engine, reason: String| Choice { topology, engine, reason };
     if switches.len() < 2 {
         let topology = if switches.is_empty() { "no switch" } else { "one switch" };
-        let tables = MinHop.route(fabric)?;
-        return Ok((tables, choice(topology.into(), MinHop.name(), "there is nothing to choose".into())));
+        let routes = MinHop.route(fabric, options)?;
+        return Ok((routes, choice(topology.into(), MinHop.name(), "there is nothing to choose".into())));
     }
     if ranks::is_layered(&switches, &rank) {
         let regular = if ranks::is_regular(&switches, &rank) { "" } else { ", not everywhere alike" };
         let topology = format!("fat tree of {levels} levels{regular}");
-        match FatTree.route(fabric) {
-            Ok(tables) => {
+        match FatTree.route(fabric, options) {
+            Ok(routes) => {
                 let reason = "up, then down: no credit loop on one lane".to_owned();
-                return Ok((tables, choice(topology, FatTree.name(), reason)));
+                return Ok((routes, choice(topology, FatTree.name(), reason)));
             }
             Err(RouteError::NoPath { .. }) => {}
             Err(error) => return Err(error),
@@ -66,7 +67,7 @@ pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
         proof = verify(fabric, &tables);
         if proof.credit_loops == 0 {
             let reason = "shortest paths, and no credit loop on one lane".to_owned();
-            return Ok((tables, choice(topology, MinHop.name(), reason)));
+            return Ok((Routes::on_one_lane(tables, None), choice(topology, MinHop.name(), reason)));
         }
     }
     drop(paths);
@@ -74,9 +75,9 @@ pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
     let reason = format!("shortest paths would have a credit loop on one lane: {circle}");
     // The tree's own rule is the better one where it leaves no pair out, even if some cables join equals.
     if levels > 1
-        && let Ok(tables) = FatTree.route(fabric)
+        && let Ok(routes) = FatTree.route(fabric, options)
     {
-        return Ok((tables, choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason)));
+        return Ok((routes, choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason)));
     }
-    Ok((UpDown.route(fabric)?, choice(topology, UpDown.name(), reason)))
+    Ok((UpDown.route(fabric, options)?, choice(topology, UpDown.name(), reason)))
 }

@@ -4,17 +4,18 @@ use fabric::Fabric;
 
 use crate::engines::{FatTree, MinHop, UpDown};
 use crate::error::RouteError;
-use crate::tables::Tables;
+use crate::options::Options;
+use crate::routes::Routes;
 
 /// A way to compute forwarding tables.
 pub trait Engine: Sync {
     /// The name that a user asks for it by.
     fn name(&self) -> &'static str;
 
-    /// Tables for all LIDs that the ports of `fabric` hold, on every switch.
+    /// Routes to all LIDs that the ports of `fabric` hold, on every switch.
     ///
     /// Where the fabric is not connected, each part is routed by itself; LIDs of other parts have no route.
-    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError>;
+    fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError>;
 }
 
 /// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`].

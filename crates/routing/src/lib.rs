@@ -1,6 +1,6 @@
 //! From a fabric to forwarding tables, and the proof that they are right.
 //!
-//! [`engines`] compute [`Tables`] for a [`fabric::Fabric`] whose ports hold their LIDs; [`auto`](auto::auto) picks the
+//! [`engines`] compute [`Routes`] (tables, lanes) for a [`fabric::Fabric`] whose ports hold their LIDs; [`auto`](auto::auto) picks the
 //! engine by the topology it recognises. [`verify`](verify::verify) judges any tables, ours or foreign ones: every
 //! pair reachable, no forwarding loop, no credit loop, with a witness for what is wrong. [`quality`] counts the paths
 //! on each link; [`Tables::changed_blocks`] is what a subnet manager has to write. [`islands()`] names the parts of a
@@ -18,9 +18,12 @@ pub mod engine;
 pub mod engines;
 pub mod error;
 pub mod islands;
+pub mod lanes;
+pub mod options;
 pub mod paths;
 pub mod quality;
 pub mod ranks;
+pub mod routes;
 pub mod spread;
 pub mod switches;
 pub mod tables;
@@ -30,6 +33,9 @@ pub use auto::{Choice, auto};
 pub use engine::{Engine, engine_by_name};
 pub use error::RouteError;
 pub use islands::{Islands, islands};
+pub use lanes::Lanes;
+pub use options::Options;
 pub use quality::{LinkLoad, link_load};
+pub use routes::Routes;
 pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};
 pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify};

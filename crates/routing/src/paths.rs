@@ -138,6 +138,11 @@ impl Paths {
         &self.costs[start..start + self.switches]
     }
 
+    /// The height of each switch, all different, where paths are bound to climb and then descend.
+    pub fn heights(&self) -> Option<&[u32]> {
+        self.is_up_down().then_some(&*self.heights)
+    }
+
     /// Whether paths are bound to go up, then down.
     pub fn is_up_down(&self) -> bool {
         !self.heights.is_empty()

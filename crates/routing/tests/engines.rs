@@ -4,14 +4,15 @@ mod common;
 
 use std::collections::BTreeMap;
 
+use common::auto;
 use common::build::{degraded, drawn, random, small, superpod, trees, with_lids, with_lmc};
 use common::oracle::agree;
 use fabric::Fabric;
 use proptest::prelude::*;
-use routing::{Tables, auto, engine_by_name, islands, link_load, verify};
+use routing::{Options, Tables, engine_by_name, islands, link_load, verify};
 
 fn route(engine: &str, fabric: &Fabric) -> Tables {
-    engine_by_name(engine).unwrap().route(fabric).unwrap()
+    engine_by_name(engine).unwrap().route(fabric, &Options::default()).unwrap().tables
 }
 
 /// Pairs that no cabling joins: none other may be unreachable.
@@ -169,8 +170,8 @@ fn where_a_tree_has_no_common_spine_fat_tree_names_the_pair() {
     let fabric = drawn(
         "l0[1] t0[1]\n l1[1] t0[2]\n l1[2] t1[1]\n l2[1] t1[2]\n l0[3] h0[1]\n l1[3] h1[1]\n l2[3] h2[1]",
     );
-    match engine_by_name("fat-tree").unwrap().route(&fabric) {
-        Ok(tables) => assert!(agree(&fabric, &tables).is_clean()),
+    match engine_by_name("fat-tree").unwrap().route(&fabric, &Options::default()) {
+        Ok(routes) => assert!(agree(&fabric, &routes.tables).is_clean()),
         Err(error) => assert!(error.to_string().contains("finds no path from"), "{error}"),
     }
 }
@@ -181,7 +182,7 @@ fn a_lid_twice_is_refused_by_name() {
     let ports: Vec<_> = fabric.end_ports().collect();
     let lid = fabric.lid(ports[1]);
     fabric.set_lid(ports[2], lid, 0);
-    let error = engine_by_name("min-hop").unwrap().route(&fabric).unwrap_err();
+    let error = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "LID 2 belongs to both h0[1] and h1[1]: give one of them another LID");
 }
 
@@ -243,7 +244,7 @@ proptest! {
     #[test]
     fn fat_tree_gives_clean_tables_or_an_error(kind in 0..3usize, per_cent in 0..30u32, seed: u64) {
         let fabric = degraded(small(kind), per_cent, seed);
-        if let Ok(tables) = engine_by_name("fat-tree").unwrap().route(&fabric) {
+        if let Ok(tables) = engine_by_name("fat-tree").unwrap().route(&fabric, &Options::default()).map(|routes| routes.tables) {
             let found = agree(&fabric, &tables);
             prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
         }
@@ -278,7 +279,8 @@ fn a_chain_longer_than_a_subnet_is_refused_by_name() {
     };
     for engine in ["fat-tree", "min-hop", "up-down"] {
         assert!(verify(&chain(120), &route(engine, &chain(120))).is_clean(), "{engine}");
-        let error = engine_by_name(engine).unwrap().route(&chain(300)).unwrap_err().to_string();
+        let error =
+            engine_by_name(engine).unwrap().route(&chain(300), &Options::default()).unwrap_err().to_string();
         assert!(error.contains("s0") && error.contains("s299") || error.contains("s255"), "{error}");
     }
     assert!(auto(&chain(300)).is_err());

@@ -7,9 +7,10 @@ mod common;
 
 use std::path::PathBuf;
 
+use common::auto;
 use common::build::with_lids;
 use fabric::{Fabric, formats};
-use routing::{auto, islands, link_load, verify};
+use routing::{islands, link_load, verify};
 
 fn shared() -> PathBuf {
     let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));

@@ -2,12 +2,13 @@
 
 mod common;
 
+use common::auto;
 use common::build::{degraded, drawn, random, small, with_lmc};
 use common::oracle::agree;
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use routing::{Tables, engine_by_name};
+use routing::{Options, Tables, engine_by_name};
 
 /// Overwrites some entries with bytes that are mostly plausible ports.
 fn spoiled(mut tables: Tables, share: u32, seed: u64) -> Tables {
@@ -30,7 +31,7 @@ proptest! {
     #[test]
     fn engines_tables(kind in 0..24usize, per_cent in 0..25u32, seed: u64, engine in 0..3usize) {
         let fabric = degraded(small(kind), per_cent, seed);
-        if let Ok(tables) = engine_by_name(routing::engine::ENGINES[engine]).unwrap().route(&fabric) {
+        if let Ok(tables) = engine_by_name(routing::engine::ENGINES[engine]).unwrap().route(&fabric, &Options::default()).map(|routes| routes.tables) {
             agree(&fabric, &tables);
         }
     }
@@ -38,7 +39,7 @@ proptest! {
     #[test]
     fn spoiled_tables(kind in 0..24usize, share in 1..200u32, seed: u64) {
         let fabric = small(kind);
-        let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+        let tables = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
         agree(&fabric, &spoiled(tables, share, seed));
     }
 
@@ -46,21 +47,21 @@ proptest! {
     fn noise_on_anything(seed: u64, share in 0..1001u32) {
         let fabric = random(seed);
         agree(&fabric, &spoiled(Tables::empty(&fabric), share, seed));
-        if let Ok((tables, _)) = routing::auto(&fabric) {
+        if let Ok((tables, _)) = auto(&fabric) {
             agree(&fabric, &spoiled(tables, share / 10, seed));
         }
     }
 
     #[test]
     fn tables_of_another_fabric(kind in 0..24usize, other in 0..24usize) {
-        let tables = engine_by_name("up-down").unwrap().route(&small(other)).unwrap();
+        let tables = engine_by_name("up-down").unwrap().route(&small(other), &Options::default()).unwrap().tables;
         agree(&small(kind), &tables);
     }
 
     #[test]
     fn several_lids(kind in 0..24usize, lmc in 1..4u8, share in 0..100u32, seed: u64) {
         let fabric = with_lmc(small(kind), lmc);
-        let (tables, _) = routing::auto(&fabric).unwrap();
+        let (tables, _) = auto(&fabric).unwrap();
         prop_assert!(agree(&fabric, &tables).is_clean());
         agree(&fabric, &spoiled(tables, share, seed));
     }
@@ -73,7 +74,7 @@ fn a_ring_of_shortest_paths_waits_in_a_circle() {
         cables += &format!("s{i}[1] s{}[2]\ns{i}[3] h{i}[1]\n", (i + 1) % 6);
     }
     let fabric = drawn(&cables);
-    let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+    let tables = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
     let found = agree(&fabric, &tables);
     assert_eq!((found.unreachable, found.loops), (0, 0));
     assert!(found.credit_loops > 0);
@@ -83,7 +84,7 @@ fn a_ring_of_shortest_paths_waits_in_a_circle() {
 #[test]
 fn a_forwarding_loop_is_named() {
     let fabric = drawn("s0[1] s1[1]\n s1[2] s2[1]\n s2[2] s0[2]\n s0[3] h0[1]\n s1[3] h1[1]");
-    let mut tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+    let mut tables = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
     let host = fabric.end_ports().find(|&port| fabric.port_label(port) == "h1[1]").unwrap();
     let lid = fabric.lid(host).0;
     let switches: Vec<_> = fabric.switches().collect();
@@ -100,7 +101,8 @@ fn the_noise_holds_everything_that_can_be_wrong() {
     let found: Vec<_> = (0..60)
         .map(|seed| {
             let fabric = small(seed as usize);
-            let tables = engine_by_name("min-hop").unwrap().route(&fabric).unwrap();
+            let tables =
+                engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
             agree(&fabric, &spoiled(tables, 20, seed))
         })
         .collect();

@@ -1,7 +1,7 @@
 //! LIDs, tables and their proof, before anything is written.
 
 use ib::Time;
-use routing::{RouteError, Tables, auto, engine_by_name, verify};
+use routing::{Options, RouteError, Routes, Tables, auto, engine_by_name, verify};
 
 use crate::event::Event;
 use crate::finding::FindingKind;
@@ -15,8 +15,8 @@ impl SubnetManager {
             self.refuse(now, reason);
             return;
         }
-        let tables = match self.route() {
-            Ok(tables) => tables,
+        let Routes { tables, .. } = match self.route() {
+            Ok(routes) => routes,
             Err(error) => {
                 self.refuse(now, error.to_string());
                 return;
@@ -42,17 +42,17 @@ impl SubnetManager {
         self.begin_programming(now);
     }
 
-    fn route(&mut self) -> Result<Tables, RouteError> {
+    fn route(&mut self) -> Result<Routes, RouteError> {
         let fabric = &self.devices.fabric;
         if self.config.engine == "auto" {
-            let (tables, choice) = auto(fabric)?;
+            let (routes, choice) = auto(fabric, &Options::default())?;
             self.routing = Some(choice.to_string());
-            return Ok(tables);
+            return Ok(routes);
         }
         let engine = engine_by_name(&self.config.engine)?;
-        let tables = engine.route(fabric)?;
+        let routes = engine.route(fabric, &Options::default())?;
         self.routing = Some(format!("{} (asked for)", engine.name()));
-        Ok(tables)
+        Ok(routes)
     }
 
     fn unproven(&self) -> String {

@@ -13,10 +13,11 @@ use rayon::prelude::*;
 use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::error::RouteError;
+use crate::options::Options;
 use crate::paths::{NO_PATH, Paths, parts};
 use crate::ranks;
+use crate::routes::Routes;
 use crate::switches::Switches;
-use crate::tables::Tables;
 
 /// Leaves that the tree is tried to be hung up by.
 const LEAVES: usize = 4;
@@ -29,12 +30,13 @@ impl Engine for FatTree {
         "fat-tree"
     }
 
-    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
+    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
         let (paths, rank, sum) = climb(fabric, &switches);
         if sum.missing == 0 {
-            return Ok(balanced(fabric, &switches, &paths, &rank));
+            let tables = balanced(fabric, &switches, &paths, &rank);
+            return Ok(Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec)));
         }
         let (from, to) = first_missing(&switches, &paths).unwrap_or((0, 0));
         Err(RouteError::NoPath {

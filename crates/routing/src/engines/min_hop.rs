@@ -6,10 +6,11 @@ use fabric::Fabric;
 use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::error::RouteError;
+use crate::options::Options;
 use crate::paths::Paths;
 use crate::ranks;
+use crate::routes::Routes;
 use crate::switches::Switches;
-use crate::tables::Tables;
 
 /// The engine `min-hop`.
 pub struct MinHop;
@@ -19,10 +20,11 @@ impl Engine for MinHop {
         "min-hop"
     }
 
-    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
+    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
-        Ok(balanced(fabric, &switches, &paths, &ranks::of(fabric, &switches)))
+        let tables = balanced(fabric, &switches, &paths, &ranks::of(fabric, &switches));
+        Ok(Routes::on_one_lane(tables, None))
     }
 }

@@ -11,9 +11,11 @@ use super::fat_tree::detour_sum;
 use crate::balance::{balanced, is_small};
 use crate::engine::Engine;
 use crate::error::RouteError;
+use crate::options::Options;
 use crate::paths::{MOST_UP_DOWN_HOPS, Paths};
 use crate::quality::link_load;
 use crate::ranks;
+use crate::routes::Routes;
 use crate::switches::Switches;
 use crate::tables::Tables;
 
@@ -28,7 +30,7 @@ impl Engine for UpDown {
         "up-down"
     }
 
-    fn route(&self, fabric: &Fabric) -> Result<Tables, RouteError> {
+    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
         let switches = Switches::new(fabric);
         switches.check_lids(fabric)?;
         let rate = |rank: Vec<u32>| {
@@ -37,21 +39,23 @@ impl Engine for UpDown {
         };
         let rooted = roots(&switches).into_iter().map(|root| rate(ranks::below(&switches, root)));
         let Some((sum, paths, rank)) = rooted.min_by_key(|&(sum, ..)| sum) else {
-            return Ok(Tables::empty(fabric));
+            return Ok(Routes::on_one_lane(Tables::empty(fabric), None));
         };
         if sum.missing > 0 {
             return Err(too_far(fabric, &switches, &paths));
         }
         let tables = balanced(fabric, &switches, &paths, &rank);
+        let rooted = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
         // Without a root all paths climb by the switches' numbers. Where that joins all pairs, as in a torus, no
         // switch is the bottleneck that a root is.
         let (sum, paths, rank) = rate(vec![0; switches.len()]);
         if sum.missing > 0 || !is_small(&switches) {
-            return Ok(tables);
+            return Ok(rooted);
         }
-        let rootless = balanced(fabric, &switches, &paths, &rank);
-        let busiest = |tables: &Tables| link_load(fabric, tables).max;
-        Ok(if busiest(&rootless) < busiest(&tables) { rootless } else { tables })
+        let tables = balanced(fabric, &switches, &paths, &rank);
+        let rootless = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
+        let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
+        Ok(if busiest(&rootless) < busiest(&rooted) { rootless } else { rooted })
     }
 }
 

@@ -3,3 +3,11 @@
 
 pub mod build;
 pub mod oracle;
+
+use fabric::Fabric;
+use routing::{Choice, Options, RouteError, Tables};
+
+/// The tables of the engine that suits a fabric, without wishes.
+pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
+    routing::auto(fabric, &Options::default()).map(|(routes, choice)| (routes.tables, choice))
+}

@@ -3,7 +3,7 @@
 use clap::Args;
 use fabric::Fabric;
 use ib::Lid;
-use routing::{Tables, Verification};
+use routing::{Options, Routes, Verification};
 use serde::Serialize;
 
 use super::{TablesFormat, judge, tables_file};
@@ -50,7 +50,7 @@ impl Compute {
         let mut fabric = files::read_fabric(&self.file)?.fabric;
         assign_lids(&mut fabric, &self.file)?;
         let start = std::time::Instant::now();
-        let (tables, engine, choice) = route(&fabric, &self.engine)?;
+        let (Routes { tables, .. }, engine, choice) = route(&fabric, &self.engine)?;
         let seconds = start.elapsed().as_secs_f64();
         let verify = routing::verify(&fabric, &tables);
         let answer = judge::answer(&verify);
@@ -82,13 +82,13 @@ impl Compute {
     }
 }
 
-fn route(fabric: &Fabric, engine: &str) -> Result<(Tables, String, Option<routing::Choice>), Failure> {
+fn route(fabric: &Fabric, engine: &str) -> Result<(Routes, String, Option<routing::Choice>), Failure> {
     if engine == "auto" {
-        let (tables, choice) = routing::auto(fabric)?;
-        return Ok((tables, choice.engine.to_owned(), Some(choice)));
+        let (routes, choice) = routing::auto(fabric, &Options::default())?;
+        return Ok((routes, choice.engine.to_owned(), Some(choice)));
     }
     let engine = routing::engine_by_name(engine)?;
-    Ok((engine.route(fabric)?, engine.name().to_owned(), None))
+    Ok((engine.route(fabric, &Options::default())?, engine.name().to_owned(), None))
 }
 
 /// Gives every end port without a LID the smallest one that is free.
