@@ -1,0 +1,323 @@
+//! New ways to one destination: the column of the tables that belongs to its LID.
+//!
+//! Three passes over the switches. Upwards, from the lowest: who has lost the way down takes another one down. Downwards,
+//! from the highest: who cannot go down goes up to one that has a way. Who is left holds no adapters, or the repair is
+//! impossible: it sends what management sends over a neighbour that has a way.
+
+use rustc_hash::FxHashMap;
+
+use super::network::{Home, NONE, Network};
+use super::patch::PatchEntry;
+use super::waves::Waves;
+use crate::tables::{NO_ROUTE, Tables};
+
+/// One destination that is touched.
+pub(super) struct Work {
+    pub lid: u32,
+    pub home: Home,
+    /// The rows whose entries lead to a lost link or stand elsewhere than the engine put them.
+    pub rows: Vec<u32>,
+    /// Whether other switches' ways may change too.
+    pub whole: bool,
+}
+
+/// Who reaches the destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Reach {
+    /// Every switch that was looked at.
+    All,
+    /// Some switches are not cabled to it.
+    Some,
+}
+
+/// No way on keeps to the order.
+pub(super) struct Stuck;
+
+/// How a switch stands to the destination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// No way is known.
+    None,
+    /// Down all the way.
+    Down,
+    /// Up, then down.
+    Up,
+    /// Against the order, over a neighbour: for management alone.
+    Around,
+}
+
+/// Memory to repair columns in, one after another.
+pub(super) struct Column<'a> {
+    network: &'a Network,
+    old: Vec<u8>,
+    new: Vec<u8>,
+    next: Vec<u32>,
+    way: Vec<Way>,
+    /// Rows that must look for a way down: they may have got one.
+    look: Vec<bool>,
+    waves: Waves,
+}
+
+/// Longest path that is followed.
+const MOST_HOPS: usize = 64;
+
+impl<'a> Column<'a> {
+    pub fn new(network: &'a Network) -> Self {
+        let rows = network.rows();
+        Self {
+            network,
+            old: vec![NO_ROUTE; rows],
+            new: vec![NO_ROUTE; rows],
+            next: vec![NONE; rows],
+            way: vec![Way::None; rows],
+            look: vec![false; rows],
+            waves: Waves::new(rows),
+        }
+    }
+
+    /// Adds to `entries` what changes for the destination.
+    pub fn repair(
+        &mut self,
+        tables: &Tables,
+        displaced: &FxHashMap<(u32, u32), u8>,
+        work: &Work,
+        entries: &mut Vec<PatchEntry>,
+    ) -> Result<Reach, Stuck> {
+        if !work.whole && self.repair_locally(tables, displaced, work, entries) {
+            return Ok(Reach::All);
+        }
+        self.repair_whole(tables, displaced, work, entries)
+    }
+
+    /// Another way up from each touched switch; says whether all found one.
+    fn repair_locally(
+        &mut self,
+        tables: &Tables,
+        displaced: &FxHashMap<(u32, u32), u8>,
+        work: &Work,
+        entries: &mut Vec<PatchEntry>,
+    ) -> bool {
+        let network = self.network;
+        let lid = work.lid as usize;
+        let before = entries.len();
+        let mut rows = work.rows.clone();
+        rows.sort_by_key(|&row| std::cmp::Reverse(network.heights[row as usize]));
+        for row in rows {
+            let now = tables.row_at(row as usize)[lid];
+            let wanted = displaced.get(&(row, work.lid)).copied().filter(|&wanted| wanted != now);
+            let done = &entries[before..];
+            let leads = |port: u8| {
+                let peer = network.next(row, port);
+                let above = peer != NONE && network.heights[peer as usize] > network.heights[row as usize];
+                above.then(|| self.follow(tables, work, done, peer)).flatten()
+            };
+            let found = wanted.and_then(|port| leads(port).map(|wave| (port, wave)));
+            if found.is_none() && leads(now).is_some() {
+                continue;
+            }
+            let found = found.or_else(|| {
+                let ports: Vec<u8> = network
+                    .links(row)
+                    .filter(|&(_, peer)| self.is_above(peer, row))
+                    .map(|(port, _)| port)
+                    .collect();
+                let start = turn(work.lid, row) % ports.len().max(1);
+                let (late, early) = ports.split_at(start);
+                early.iter().chain(late).find_map(|&port| leads(port).map(|wave| (port, wave)))
+            });
+            let Some((port, wave)) = found else {
+                entries.truncate(before);
+                return false;
+            };
+            entries.push(PatchEntry { wave, row, lid: work.lid, port });
+        }
+        true
+    }
+
+    fn is_above(&self, a: u32, b: u32) -> bool {
+        self.network.heights[a as usize] > self.network.heights[b as usize]
+    }
+
+    /// Follows the tables, with what is `done` to this column, from a switch to the destination; the wave after all
+    /// changes on the way, or none where the way does not arrive or goes against the order.
+    fn follow(&self, tables: &Tables, work: &Work, done: &[PatchEntry], from: u32) -> Option<u32> {
+        let (mut at, mut wave, mut down) = (from, 0, false);
+        for _ in 0..MOST_HOPS {
+            let change = done.iter().find(|entry| entry.row == at);
+            wave = change.map_or(wave, |entry| wave.max(entry.wave + 1));
+            let port =
+                change.map_or_else(|| tables.row_at(at as usize)[work.lid as usize], |entry| entry.port);
+            if at == work.home.row {
+                return (port == work.home.port).then_some(wave);
+            }
+            let next = self.network.next(at, port);
+            if next == NONE || (down && self.is_above(next, at)) {
+                return None;
+            }
+            down = self.is_above(at, next);
+            at = next;
+        }
+        None
+    }
+
+    fn repair_whole(
+        &mut self,
+        tables: &Tables,
+        displaced: &FxHashMap<(u32, u32), u8>,
+        work: &Work,
+        entries: &mut Vec<PatchEntry>,
+    ) -> Result<Reach, Stuck> {
+        let network = self.network;
+        for row in 0..network.rows() {
+            let port = tables.row_at(row)[work.lid as usize];
+            self.old[row] = port;
+            self.next[row] = network.next(row as u32, port);
+        }
+        self.new.copy_from_slice(&self.old);
+        self.way.fill(Way::None);
+        self.look.fill(false);
+        let home = work.home;
+        self.way[home.row as usize] = Way::Down;
+        self.set(home.row, home.port, NONE);
+        for &row in &work.rows {
+            self.look[row as usize] = true;
+            let wanted = displaced.get(&(row, work.lid)).copied().unwrap_or(NO_ROUTE);
+            let next = network.next(row, wanted);
+            if row != home.row && next != NONE {
+                self.set(row, wanted, next);
+            }
+        }
+        self.go_down(work.lid);
+        self.go_up(work.lid);
+        let reach = self.go_around(work)?;
+        self.waves.order(network, &self.old, &self.new, &self.next, &self.way, |row, port, wave| {
+            entries.push(PatchEntry { wave, row, lid: work.lid, port });
+        });
+        Ok(reach)
+    }
+
+    fn set(&mut self, row: u32, port: u8, next: u32) {
+        self.new[row as usize] = port;
+        self.next[row as usize] = next;
+    }
+
+    /// From the lowest: who can go down does.
+    fn go_down(&mut self, lid: u32) {
+        let network = self.network;
+        for &row in &network.ascending {
+            let at = row as usize;
+            if self.way[at] == Way::Down {
+                self.look_above(row);
+                continue;
+            }
+            // What the engine wanted, else what is there.
+            let held = network.next(row, self.old[at]);
+            for (port, next) in [(self.new[at], self.next[at]), (self.old[at], held)] {
+                if self.way[at] == Way::None && next != NONE && self.is_down(row, next) {
+                    self.set(row, port, next);
+                    self.way[at] = Way::Down;
+                }
+            }
+            let lost = held == NONE || self.is_above(row, held);
+            if self.way[at] == Way::None && (self.look[at] || lost) {
+                let found = self.choose(row, lid, |this, next| this.is_down(row, next));
+                if let Some((port, next)) = found {
+                    self.set(row, port, next);
+                    self.way[at] = Way::Down;
+                }
+            }
+            if self.way[at] == Way::Down && (held == NONE || !self.is_above(row, held)) {
+                self.look_above(row);
+            }
+        }
+    }
+
+    /// Whether a row reaches the destination by going down to `next`.
+    fn is_down(&self, row: u32, next: u32) -> bool {
+        self.is_above(row, next) && self.way[next as usize] == Way::Down
+    }
+
+    /// A row has got a way down that it lacked: those above may have got one too.
+    fn look_above(&mut self, row: u32) {
+        let network = self.network;
+        for (_, peer) in network.links(row) {
+            if self.is_above(peer, row) {
+                self.look[peer as usize] = true;
+            }
+        }
+    }
+
+    /// From the highest: who cannot go down goes up.
+    fn go_up(&mut self, lid: u32) {
+        let network = self.network;
+        for &row in network.ascending.iter().rev() {
+            let at = row as usize;
+            if self.way[at] != Way::None {
+                continue;
+            }
+            let held = network.next(row, self.old[at]);
+            let fits = |this: &Self, next: u32| {
+                next != NONE && this.is_above(next, row) && this.way[next as usize] != Way::None
+            };
+            let kept = [(self.new[at], self.next[at]), (self.old[at], held)];
+            let kept = kept.into_iter().find(|&(_, next)| fits(self, next));
+            if let Some((port, next)) = kept.or_else(|| self.choose(row, lid, fits)) {
+                self.set(row, port, next);
+                self.way[at] = Way::Up;
+            }
+        }
+    }
+
+    /// Who is left goes over a neighbour, the nearest to one with a way first.
+    fn go_around(&mut self, work: &Work) -> Result<Reach, Stuck> {
+        let network = self.network;
+        let mut left: Vec<u32> =
+            network.ascending.iter().copied().filter(|&row| self.way[row as usize] == Way::None).collect();
+        let mut stuck = Vec::new();
+        if work.home.adapter {
+            stuck.extend(left.iter().copied().filter(|&row| network.holders[row as usize]));
+        }
+        while !left.is_empty() {
+            let mut found = Vec::new();
+            for &row in &left {
+                let fits = |this: &Self, next: u32| next != NONE && this.way[next as usize] != Way::None;
+                let at = row as usize;
+                let held = network.next(row, self.old[at]);
+                let kept = [(self.new[at], self.next[at]), (self.old[at], held)];
+                let kept = kept.into_iter().find(|&(_, next)| fits(self, next));
+                if let Some((port, next)) = kept.or_else(|| self.choose(row, work.lid, fits)) {
+                    found.push((row, port, next));
+                }
+            }
+            if found.is_empty() {
+                break;
+            }
+            for (row, port, next) in found {
+                self.set(row, port, next);
+                self.way[row as usize] = Way::Around;
+            }
+            left.retain(|&row| self.way[row as usize] == Way::None);
+        }
+        let reach = if left.is_empty() { Reach::All } else { Reach::Some };
+        for row in left {
+            // Not cabled to the destination at all: the entry stays as it is.
+            self.set(row, self.old[row as usize], NONE);
+        }
+        let breaks = |&row: &u32| self.way[row as usize] == Way::Around;
+        if stuck.iter().any(breaks) { Err(Stuck) } else { Ok(reach) }
+    }
+
+    /// One of a row's links that `fits`: which, differs from destination to destination and from row to row.
+    fn choose(&self, row: u32, lid: u32, fits: impl Fn(&Self, u32) -> bool) -> Option<(u8, u32)> {
+        let fitting = || self.network.links(row).filter(|&(_, next)| fits(self, next));
+        let count = fitting().count();
+        fitting().nth(turn(lid, row) % count.max(1))
+    }
+}
+
+/// Spreads what must go round: neighbouring destinations and neighbouring switches take different ways.
+fn turn(lid: u32, row: u32) -> usize {
+    // Fibonacci hashing of both, so that no stride of LIDs or rows meets the number of links.
+    let mixed = (u64::from(lid) << 32 | u64::from(row)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 40) as usize
+}

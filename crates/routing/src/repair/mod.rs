@@ -1,0 +1,251 @@
+//! Repairs tables after a change of the cabling: only the entries that it touched, proven by themselves, in an order of
+//! writing that never closes a loop.
+//!
+//! It rests on the order that the paths climb by ([`Routes::heights`]): every path between adapters goes to higher
+//! switches first, then to lower ones, and a switch that reaches a destination by going down alone always does.
+//! Whatever keeps to it cannot close a credit loop with anything else that does. So a repair is made destination by
+//! destination, without a look at the rest: [`column`] finds new ways that keep to the order, [`waves`] says what has to
+//! be written before what, [`check`] walks every changed path by itself.
+//!
+//! Where no way keeps to the order although there is a cable, or too much would change, [`NeedsEngine`] says so:
+//! then the engine computes all anew.
+//!
+//! Entries that a repair moved away from the port that the engine chose are remembered, and go back as soon as that port
+//! serves again: after a link has come back, tables are what they were.
+
+mod check;
+mod column;
+mod network;
+mod patch;
+mod waves;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use fabric::{Fabric, NodeId};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::islands;
+use crate::routes::Routes;
+use crate::tables::{Tables, lids_of};
+use column::{Column, Reach, Stuck, Work};
+use network::Network;
+pub use patch::{Patch, PatchEntry};
+
+/// Entries that a repair looks at before the engine is the quicker way: about a second's work.
+const MOST_LOOKS: usize = 200_000_000;
+
+/// The repair cannot keep to the order, or would be slower than the engine: compute all anew.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a repair will not do: {why}")]
+pub struct NeedsEngine {
+    /// What stands in the way.
+    pub why: String,
+}
+
+/// What is kept from repair to repair.
+pub struct Repairer {
+    network: Network,
+    /// The port that the engine chose, for each row and LID that a repair has moved away from it.
+    displaced: FxHashMap<(u32, u32), u8>,
+    /// Ports, by row, whose links went since the last repair was written.
+    lost: Vec<(u32, u8)>,
+    /// Ports, by row, whose links went earlier: entries of switches that were cut off may still lead there.
+    gone: Vec<(u32, u8)>,
+    /// LIDs that some switch was not cabled to when they were last looked at: looked at again when something comes back.
+    cut: FxHashSet<u32>,
+    /// LIDs that every switch reaches once the repair at hand is written.
+    mended: Vec<u32>,
+    /// Ports, by row, that serve again but are not used yet.
+    back: Vec<(u32, u8)>,
+    /// LIDs whose ports are cabled to another switch, or another port of it, than entries say.
+    moved: Vec<u32>,
+    /// Whether an adapter has come back.
+    hosts_back: bool,
+}
+
+impl Repairer {
+    /// Takes the cabling and the order of `routes` as they are, where there is an order.
+    pub fn new(fabric: &Fabric, routes: &Routes) -> Option<Self> {
+        let heights = routes.heights.as_ref()?;
+        if routes.lanes.count() != 1 || heights.len() != routes.tables.switches().len() {
+            return None;
+        }
+        let apart = islands::islands(fabric);
+        let first = fabric.switches().next();
+        let together =
+            fabric.switches().all(|switch| first.is_some_and(|first| apart.together(first, switch)));
+        let lids = fabric.end_ports().flat_map(|port| lids_of(fabric, port));
+        Some(Self {
+            network: Network::new(fabric, &routes.tables, heights),
+            displaced: FxHashMap::default(),
+            lost: Vec::new(),
+            gone: Vec::new(),
+            cut: lids.filter(|_| !together).collect(),
+            mended: Vec::new(),
+            hosts_back: false,
+            back: Vec::new(),
+            moved: Vec::new(),
+        })
+    }
+
+    /// How many entries stand elsewhere than where the engine put them.
+    pub fn displaced(&self) -> usize {
+        self.displaced.len()
+    }
+
+    /// What to change in `tables` now that the cabling at the switches `changed` is as `fabric` says. `tables` are
+    /// what the switches hold; what an earlier repair left undone is part of this one.
+    pub fn repair(
+        &mut self,
+        fabric: &Fabric,
+        tables: &Tables,
+        changed: &[NodeId],
+    ) -> Result<Patch, NeedsEngine> {
+        for &node in changed {
+            if let Some(row) = tables.row_index(node) {
+                let holder = self.network.holders[row];
+                let (lost, back, hosts_back) = self.network.refresh(fabric, tables, row);
+                self.hosts_back |= hosts_back;
+                if self.network.holders[row] && !holder {
+                    let why = format!("{} has its first adapter", fabric.name(node));
+                    return Err(NeedsEngine { why });
+                }
+                self.lost.extend(lost);
+                self.back.extend(back);
+                self.moved.extend(self.network.moved_to(fabric, tables, row)?);
+            }
+        }
+        let network = &self.network;
+        // A port that came back after it was lost, or was lost again, counts as it is now.
+        self.lost.retain(|&(row, port)| !network.serves(row, port));
+        self.gone.retain(|&(row, port)| !network.serves(row, port));
+        self.back.retain(|&(row, port)| network.serves(row, port));
+        let (works, mut cut) = self.works(fabric, tables);
+        let looks: usize =
+            works.iter().map(|work| if work.whole { network.rows() } else { 16 * work.rows.len() }).sum();
+        if looks > MOST_LOOKS {
+            return Err(NeedsEngine { why: format!("{} destinations would be looked at anew", works.len()) });
+        }
+        let stuck = AtomicBool::new(false);
+        let found: Vec<(Vec<PatchEntry>, Vec<u32>)> = works
+            .par_chunks(16)
+            .map_init(
+                || Column::new(network),
+                |column, works| {
+                    let (mut entries, mut cut) = (Vec::new(), Vec::new());
+                    for work in works {
+                        if stuck.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        match column.repair(tables, &self.displaced, work, &mut entries) {
+                            Ok(Reach::All) => {}
+                            Ok(Reach::Some) => cut.push(work.lid),
+                            Err(Stuck) => stuck.store(true, Ordering::Relaxed),
+                        }
+                    }
+                    (entries, cut)
+                },
+            )
+            .collect();
+        if stuck.into_inner() {
+            return Err(NeedsEngine {
+                why: "some adapters are cabled together, but no path between them keeps to the order"
+                    .to_owned(),
+            });
+        }
+        let mut entries = Vec::new();
+        for (more, unreached) in found {
+            entries.extend(more);
+            cut.extend(unreached);
+        }
+        let patch = Patch::new(entries);
+        check::check(fabric, tables, network, &patch)?;
+        self.mended.clear();
+        self.mended.extend(works.iter().filter(|work| work.whole).map(|work| work.lid));
+        let again: FxHashSet<u32> = cut.iter().copied().collect();
+        self.mended.retain(|lid| !again.contains(lid));
+        self.cut.extend(cut);
+        Ok(patch)
+    }
+
+    /// Everything of `patch` that is in `tables` now was written: remembers what stands elsewhere than the engine put
+    /// it. Call it before `tables` change.
+    pub fn displace(&mut self, tables: &Tables, entries: &[PatchEntry]) {
+        for entry in entries {
+            let before = tables.row_at(entry.row as usize)[entry.lid as usize];
+            let wanted = *self.displaced.entry((entry.row, entry.lid)).or_insert(before);
+            if wanted == entry.port {
+                self.displaced.remove(&(entry.row, entry.lid));
+            }
+        }
+    }
+
+    /// The last repair is written to the end.
+    pub fn settle(&mut self) {
+        self.gone.append(&mut self.lost);
+        self.back.clear();
+        self.hosts_back = false;
+        self.moved.clear();
+        for lid in self.mended.drain(..) {
+            self.cut.remove(&lid);
+        }
+    }
+
+    /// Which destinations are touched, and where; and LIDs that nothing is cabled to.
+    fn works(&self, fabric: &Fabric, tables: &Tables) -> (Vec<Work>, Vec<u32>) {
+        let network = &self.network;
+        let mut touched: Vec<(u32, u32)> = Vec::new();
+        let again = self.hosts_back || !self.back.is_empty();
+        let gone: &[(u32, u8)] = if again { &self.gone } else { &[] };
+        for &(row, port) in self.lost.iter().chain(gone).filter(|&&(row, _)| network.is_cabled(row)) {
+            let entries = tables.row_at(row as usize).iter().enumerate();
+            touched.extend(entries.filter(|&(_, &entry)| entry == port).map(|(lid, _)| (lid as u32, row)));
+        }
+        // Ports by row that serve again: few, so that a look through them is quicker than any map.
+        if !self.back.is_empty() {
+            let again =
+                self.displaced.iter().filter(|&(&(row, _), &wanted)| self.back.contains(&(row, wanted)));
+            touched.extend(again.map(|(&(row, lid), _)| (lid, row)));
+        }
+        let cut = self.cut.iter().filter(|_| again);
+        for &lid in self.moved.iter().chain(cut) {
+            let home = network.home(fabric, tables, lid);
+            touched.extend(home.map(|home| (lid, home.row)));
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        if !self.displaced.is_empty() {
+            // Whatever stands elsewhere than it should in a column that is looked at may go back.
+            let lids: FxHashSet<u32> = touched.iter().map(|&(lid, _)| lid).collect();
+            let others = self.displaced.keys().filter(|(_, lid)| lids.contains(lid));
+            touched.extend(others.map(|&(row, lid)| (lid, row)));
+            touched.sort_unstable();
+            touched.dedup();
+        }
+        let mut cut = Vec::new();
+        let works = touched
+            .chunk_by(|a, b| a.0 == b.0)
+            .filter_map(|touched| {
+                let lid = touched[0].0;
+                let Some(home) = network.home(fabric, tables, lid) else {
+                    cut.push(lid);
+                    return None;
+                };
+                let rows: Vec<u32> = touched.iter().map(|&(_, row)| row).collect();
+                let whole = rows.iter().any(|&row| !self.is_local(tables, row, lid));
+                Some(Work { lid, home, rows, whole })
+            })
+            .collect();
+        (works, cut)
+    }
+
+    /// Whether a new way up from this switch is all that there is to find: its packets climbed and go on climbing, so
+    /// that nobody else's way changes.
+    fn is_local(&self, tables: &Tables, row: u32, lid: u32) -> bool {
+        let network = &self.network;
+        let port = tables.row_at(row as usize)[lid as usize];
+        let wanted = self.displaced.get(&(row, lid)).copied().unwrap_or(port);
+        network.led_up(row, port) && network.led_up(row, wanted)
+    }
+}

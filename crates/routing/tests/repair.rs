@@ -1,0 +1,248 @@
+//! Repairs of random fabrics after random changes: proven whole afterwards, and sound after every single write.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::build::{degraded, random, small, trees};
+use fabric::{Fabric, NodeId, PortId};
+use proptest::prelude::*;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use routing::{Options, Patch, Repairer, Routes, Tables, engine_by_name, islands, tables::lids_of, verify};
+
+fn route(fabric: &Fabric) -> Routes {
+    let options = Options::default();
+    let tree = engine_by_name("fat-tree").unwrap().route(fabric, &options);
+    tree.unwrap_or_else(|_| engine_by_name("up-down").unwrap().route(fabric, &options).unwrap())
+}
+
+/// Switch and LID for every path that arrives.
+fn working(fabric: &Fabric, tables: &Tables) -> BTreeSet<(NodeId, u32)> {
+    let mut working = BTreeSet::new();
+    for end in fabric.end_ports() {
+        for lid in lids_of(fabric, end) {
+            for switch in fabric.switches() {
+                if arrives(fabric, tables, switch, lid, end) {
+                    working.insert((switch, lid));
+                }
+            }
+        }
+    }
+    working
+}
+
+fn arrives(fabric: &Fabric, tables: &Tables, from: NodeId, lid: u32, end: PortId) -> bool {
+    let mut at = from;
+    for _ in 0..=fabric.switch_count() {
+        let port = fabric.port(at, tables.get(at, lid));
+        let next = match port {
+            Some(port) if fabric.port_number(port) == 0 => Some(port),
+            Some(port) => fabric.peer(port),
+            None => None,
+        };
+        match next {
+            Some(next) if next == end => return true,
+            Some(next) if fabric.is_switch(fabric.node_of(next)) && fabric.node_of(next) != at => {
+                at = fabric.node_of(next);
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Everything that hangs together works, without any loop.
+fn is_whole(fabric: &Fabric, tables: &Tables) {
+    let islands = islands(fabric);
+    let working = working(fabric, tables);
+    for end in fabric.end_ports() {
+        let node = fabric.node_of(end);
+        if !fabric.is_switch(node) && fabric.peer(end).is_none() {
+            continue;
+        }
+        let door = if fabric.is_switch(node) { node } else { fabric.node_of(fabric.peer(end).unwrap()) };
+        if !fabric.is_switch(door) {
+            continue;
+        }
+        for lid in lids_of(fabric, end) {
+            for switch in fabric.switches().filter(|&switch| islands.together(switch, door)) {
+                let (from, to) = (fabric.name(switch), fabric.port_label(end));
+                assert!(working.contains(&(switch, lid)), "{from} does not reach {to}, LID {lid}");
+            }
+        }
+    }
+    let found = verify(fabric, tables);
+    assert_eq!((found.loops, found.credit_loops), (0, 0), "{:?}", found.witness);
+}
+
+/// Writes a patch block by block, in an order that chance draws within each wave; after each write no path that worked is
+/// broken and there is no loop of either kind. Stops after `most` writes.
+fn write(
+    fabric: &Fabric,
+    tables: &mut Tables,
+    repairer: &mut Repairer,
+    patch: &Patch,
+    rng: &mut Xoshiro256PlusPlus,
+    most: usize,
+) -> bool {
+    let worked = working(fabric, tables);
+    let mut writes = 0;
+    for wave in patch.waves() {
+        let mut blocks: Vec<&[_]> =
+            wave.chunk_by(|a, b| (a.row, a.lid / 64) == (b.row, b.lid / 64)).collect();
+        while !blocks.is_empty() {
+            if writes == most {
+                return false;
+            }
+            writes += 1;
+            let block = blocks.swap_remove(rng.next_u32() as usize % blocks.len());
+            repairer.displace(tables, block);
+            assert_eq!(Patch::apply(tables, block).len(), 1);
+            let works = working(fabric, tables);
+            let broken: Vec<_> = worked.difference(&works).collect();
+            assert!(broken.is_empty(), "{writes} writes broke {broken:?}");
+            let found = verify(fabric, tables);
+            assert_eq!((found.loops, found.credit_loops), (0, 0), "{writes} writes: {:?}", found.witness);
+        }
+    }
+    repairer.settle();
+    true
+}
+
+/// A change of the cabling: a link, a host's link or a whole switch goes or comes back.
+fn change(
+    fabric: &mut Fabric,
+    gone: &mut Vec<(PortId, PortId)>,
+    rng: &mut Xoshiro256PlusPlus,
+) -> Vec<NodeId> {
+    let draw = |rng: &mut Xoshiro256PlusPlus, n: usize| rng.next_u32() as usize % n.max(1);
+    let links: Vec<_> = fabric.links().collect();
+    let what = draw(rng, 10);
+    let mut changed = Vec::new();
+    if (what < 4 || links.is_empty()) && !gone.is_empty() {
+        for _ in 0..if what == 0 { gone.len() } else { 1 } {
+            let (a, b) = gone.swap_remove(draw(rng, gone.len()));
+            let end = |port| (fabric.node_of(port), fabric.port_number(port));
+            let (a, b) = (end(a), end(b));
+            fabric.connect(a, b, None).unwrap();
+            changed.extend([a.0, b.0]);
+        }
+        return changed;
+    }
+    let lost: Vec<_> = if what == 9 {
+        let switches: Vec<_> = fabric.switches().collect();
+        switches.get(draw(rng, switches.len())).map_or_else(Vec::new, |&s| fabric.neighbors(s).collect())
+    } else {
+        let Some(&one) = links.get(draw(rng, links.len())) else { return changed };
+        let host = |&(a, b): &(PortId, PortId)| {
+            !fabric.is_switch(fabric.node_of(a)) || !fabric.is_switch(fabric.node_of(b))
+        };
+        if what > 4 && host(&one) {
+            links.iter().copied().filter(|link| !host(link)).nth(draw(rng, links.len())).into_iter().collect()
+        } else {
+            vec![one]
+        }
+    };
+    for (a, b) in lost {
+        if !fabric.disconnect(a) {
+            continue;
+        }
+        gone.push((a, b));
+        changed.extend([fabric.node_of(a), fabric.node_of(b)]);
+    }
+    changed
+}
+
+/// What became of the changes: repaired, left to the engine.
+fn journey(mut fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut routes = route(&fabric);
+    let Some(mut repairer) = Repairer::new(&fabric, &routes) else { return (0, 0) };
+    let (mut gone, mut counts) = (Vec::new(), (0, 0));
+    for _ in 0..changes {
+        let mut changed = change(&mut fabric, &mut gone, &mut rng);
+        loop {
+            match repairer.repair(&fabric, &routes.tables, &changed) {
+                Ok(patch) => {
+                    let most = if rng.next_u32().is_multiple_of(4) { 2 } else { usize::MAX };
+                    if write(&fabric, &mut routes.tables, &mut repairer, &patch, &mut rng, most) {
+                        counts.0 += 1;
+                        break;
+                    }
+                    // Something else happens in the middle of it.
+                    changed = change(&mut fabric, &mut gone, &mut rng);
+                }
+                Err(_) => {
+                    counts.1 += 1;
+                    routes = route(&fabric);
+                    repairer = Repairer::new(&fabric, &routes).unwrap();
+                    break;
+                }
+            }
+        }
+        is_whole(&fabric, &routes.tables);
+    }
+    counts
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn repairs_of_generated_fabrics_hold(kind in 0usize..64, seed: u64) {
+        journey(small(kind), seed, 8);
+    }
+
+    #[test]
+    fn repairs_of_random_fabrics_hold(seed: u64) {
+        journey(random(seed), seed, 6);
+    }
+
+    #[test]
+    fn repairs_of_degraded_fabrics_hold(kind in 0usize..64, seed: u64) {
+        journey(degraded(small(kind), 15, seed), seed, 6);
+    }
+}
+
+#[test]
+fn nearly_all_changes_of_trees_are_repaired() {
+    let (mut repaired, mut left) = (0, 0);
+    for (number, (_, fabric)) in trees().into_iter().enumerate() {
+        if fabric.switch_count() > 30 {
+            continue;
+        }
+        let counts = journey(fabric, number as u64, 6);
+        (repaired, left) = (repaired + counts.0, left + counts.1);
+    }
+    assert!(repaired > 10 * left && repaired > 50, "{repaired} repaired, {left} left to the engine");
+}
+
+#[test]
+fn what_comes_back_goes_back_to_what_it_was() {
+    for (name, mut fabric) in trees().into_iter().step_by(3) {
+        let mut routes = route(&fabric);
+        let before = routes.tables.clone();
+        let mut repairer = Repairer::new(&fabric, &routes).unwrap();
+        let links: Vec<_> = fabric.links().collect();
+        let mut repair = |fabric: &Fabric, tables: &mut Tables, nodes: &[NodeId]| {
+            let patch = repairer.repair(fabric, tables, nodes).ok()?;
+            for wave in patch.waves() {
+                repairer.displace(tables, wave);
+                Patch::apply(tables, wave);
+            }
+            repairer.settle();
+            Some(repairer.displaced())
+        };
+        for &(a, b) in links.iter().step_by(links.len().div_ceil(20)) {
+            let nodes = [fabric.node_of(a), fabric.node_of(b)];
+            let (end_a, end_b) = ((nodes[0], fabric.port_number(a)), (nodes[1], fabric.port_number(b)));
+            fabric.disconnect(a);
+            repair(&fabric, &mut routes.tables, &nodes);
+            fabric.connect(end_a, end_b, None).unwrap();
+            let displaced = repair(&fabric, &mut routes.tables, &nodes);
+            assert!(routes.tables == before, "{name}");
+            assert_eq!(displaced, Some(0), "{name}");
+        }
+    }
+}
