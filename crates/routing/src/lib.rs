@@ -19,6 +19,7 @@ pub mod engines;
 pub mod error;
 pub mod islands;
 pub mod lanes;
+pub mod layout;
 pub mod options;
 pub mod paths;
 pub mod quality;

@@ -1,7 +1,8 @@
 //! LIDs: every end port keeps its own, new ones are laid out so that what fails together lies together.
 //!
-//! Adapters of one leaf get LIDs in one row, no row crosses a border of 64 where that costs next to nothing, and
-//! switches have a range of their own: a lost uplink then touches the fewest blocks of forwarding tables.
+//! In a tree, hosts that are reached over the same uplinks get LIDs side by side ([`routing::layout`]), and switches have a
+//! range of their own: a lost uplink then touches the fewest blocks of forwarding tables. Elsewhere adapters of one leaf get
+//! LIDs in one row, and no row crosses a border of 64 where that costs next to nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +54,8 @@ impl SubnetManager {
         format!("{needed} ports need a LID and there are {} LIDs, {over} too few: {mend}", most.0)
     }
 
-    /// End ports in the order of their LIDs: a row for each leaf's adapters, then one for the switches.
+    /// End ports in the order of their LIDs: in a tree all hosts by the links that they are reached over, elsewhere a row
+    /// for each leaf's adapters; then one for the switches.
     fn rows(&self) -> Vec<Vec<PortId>> {
         let fabric = &self.devices.fabric;
         let reached = |node: NodeId| self.reached[node.index()];
@@ -62,11 +64,18 @@ impl SubnetManager {
             natural(fabric.name(a), fabric.name(b)).then(fabric.guid(a).cmp(&fabric.guid(b)))
         });
         let mut rows: Vec<Vec<PortId>> = Vec::new();
+        let placed = routing::layout::host_order(fabric).unwrap_or_default();
+        let mut is_placed = vec![false; fabric.port_slot_count()];
+        let hosts: Vec<PortId> = placed.into_iter().filter(|&port| reached(fabric.node_of(port))).collect();
+        for &port in &hosts {
+            is_placed[port.index()] = true;
+        }
+        rows.push(hosts);
         for &switch in &switches {
             let ends: Vec<PortId> = fabric
                 .neighbors(switch)
                 .map(|(_, peer)| peer)
-                .filter(|&peer| !fabric.is_switch(fabric.node_of(peer)))
+                .filter(|&peer| !fabric.is_switch(fabric.node_of(peer)) && !is_placed[peer.index()])
                 .collect();
             rows.push(ends);
         }
