@@ -102,6 +102,67 @@ impl Devices {
             .unwrap_or(self.route(node))
     }
 
+    /// The port at the other end of the last link on the manager's way to a switch.
+    pub fn last_hop(&self, switch: NodeId) -> Option<PortId> {
+        let way = self.route(switch);
+        self.fabric.neighbors(switch).map(|(_, peer)| peer).find(|&peer| {
+            let node = self.fabric.node_of(peer);
+            self.fabric.is_switch(node) && self.route(node).then(self.fabric.port_number(peer)) == Some(way)
+        })
+    }
+
+    /// Switches that the manager's way leads over the link between two ports to.
+    pub fn ways_over(&self, a: PortId, b: PortId) -> Vec<NodeId> {
+        let over = |port: PortId| {
+            let node = self.fabric.node_of(port);
+            let passes = self.fabric.is_switch(node) || self.own == Some(port);
+            self.route(node).then(self.fabric.port_number(port)).filter(|_| passes)
+        };
+        let over: Vec<DirectedRoute> = [a, b].into_iter().filter_map(over).collect();
+        let leads = |&node: &NodeId| over.iter().any(|way| self.route(node).hops().starts_with(way.hops()));
+        self.fabric.switches().filter(leads).collect()
+    }
+
+    /// Finds other ways to switches whose ways are void, from those that are `reached`; returns those without any.
+    pub fn reroute(&mut self, void: &[NodeId], reached: &[bool]) -> Vec<NodeId> {
+        let mut waits = vec![false; self.fabric.node_count()];
+        for &node in void {
+            waits[node.index()] = true;
+        }
+        let own = self.own.map(|own| self.fabric.node_of(own));
+        let passes = |devices: &Self, node: NodeId, port: PortId| {
+            reached[node.index()]
+                && (devices.fabric.is_switch(node) || own == Some(node) && devices.own == Some(port))
+        };
+        // By length of the way, so that every way is a shortest one from where it leaves the ways that hold.
+        let mut next: std::collections::BTreeMap<(usize, NodeId), DirectedRoute> = Default::default();
+        let offer = |devices: &Self, waits: &[bool], from: (NodeId, PortId), to: NodeId| {
+            let (node, port) = from;
+            let fits = waits[to.index()] && !waits[node.index()] && passes(devices, node, port);
+            fits.then(|| devices.route(node).then(devices.fabric.port_number(port))).flatten()
+        };
+        for &node in void {
+            for (_, peer) in self.fabric.neighbors(node) {
+                if let Some(way) = offer(self, &waits, (self.fabric.node_of(peer), peer), node) {
+                    next.entry((way.hops().len(), node)).or_insert(way);
+                }
+            }
+        }
+        while let Some(((_, node), way)) = next.pop_first() {
+            if !std::mem::replace(&mut waits[node.index()], false) {
+                continue;
+            }
+            self.routes[node.index()] = way;
+            for (port, peer) in self.fabric.neighbors(node) {
+                let beyond = self.fabric.node_of(peer);
+                if let Some(way) = offer(self, &waits, (node, port), beyond) {
+                    next.entry((way.hops().len(), beyond)).or_insert(way);
+                }
+            }
+        }
+        void.iter().copied().filter(|node| waits[node.index()]).collect()
+    }
+
     /// The slot that holds a switch's LID.
     pub fn management_port(&self, node: NodeId) -> PortId {
         self.fabric.port(node, 0).expect("slot 0 is there")

@@ -25,6 +25,8 @@ pub enum Input<'a> {
 pub enum Work {
     /// LIDs, tables, and their proof.
     Route,
+    /// New ways around a change, and their proof.
+    Repair,
 }
 
 /// What the manager says.
@@ -71,6 +73,40 @@ pub enum Event {
     },
     /// The fabric is looked at anew.
     Resweep {
+        /// Why.
+        cause: String,
+    },
+    /// The fabric works again after a change, without a look at the rest of it.
+    Healed {
+        /// What was told first.
+        cause: String,
+        /// Links that were lost.
+        lost: usize,
+        /// Links that came back.
+        back: usize,
+        /// Blocks of forwarding tables written for it.
+        blocks: u64,
+        /// MADs sent for it, these included.
+        mads: u64,
+        /// From the first word of it to the last answer.
+        seconds: f64,
+    },
+    /// A link flaps and is left down for a while.
+    HeldDown {
+        /// One of its ends, as `name[port]`.
+        port: String,
+        /// For how long.
+        seconds: f64,
+    },
+    /// A failure has cut the fabric: no cable leads from the manager to these switches any more.
+    Cut {
+        /// Their names.
+        switches: Vec<String>,
+        /// How many hosts hang on them.
+        hosts: usize,
+    },
+    /// A change is too large to be healed by repair: all tables are computed anew.
+    Reroute {
         /// Why.
         cause: String,
     },

@@ -15,6 +15,7 @@
 //! | what differs is written: switches, tables, partitions | `programming` |
 //! | every link goes from INIT over ARMED to ACTIVE | `activation` |
 //! | changes are looked for, traps are heard | `sweep` |
+//! | what was lost is healed around, what comes back is taken in | `healing` |
 //! | other managers are heard and answered | `standby` |
 //!
 //! Below them `exchange` keeps what is under way: which requests wait, how many may fly at once, which answer belongs
@@ -31,6 +32,7 @@ mod discovery;
 mod event;
 mod exchange;
 mod finding;
+mod healing;
 mod manager;
 mod paths;
 mod programming;

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, VecDeque};
 use fabric::{Fabric, NodeId, NodeKind};
 use ib::{Method, Packet, Time};
 use routing::{Tables, Verification};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::config::Config;
@@ -13,6 +13,7 @@ use crate::devices::Devices;
 use crate::event::{Event, Input, Work};
 use crate::exchange::{Exchange, Outcome, Target};
 use crate::finding::{Finding, FindingKind};
+use crate::healing::Healing;
 use crate::programming::Counts;
 use crate::report::{Progress, Report, Seconds, Verified};
 use crate::request::Request;
@@ -76,6 +77,9 @@ pub struct SubnetManager {
     of: u64,
     pub(crate) sweeping: Sweeping,
     pub(crate) others: Others,
+    pub(crate) healing: Healing,
+    /// Switches that did not confirm a block of their table: what they hold is not known.
+    pub(crate) doubtful: FxHashSet<ib::Guid>,
 }
 
 impl SubnetManager {
@@ -105,6 +109,8 @@ impl SubnetManager {
             of: 0,
             sweeping: Sweeping::default(),
             others: Others::default(),
+            healing: Healing::default(),
+            doubtful: FxHashSet::default(),
         };
         manager.begin_discovery(now);
         manager
@@ -124,6 +130,7 @@ impl SubnetManager {
                 while let Some(outcome) = self.exchange.expired(now) {
                     self.came_to_nothing(now, outcome);
                 }
+                self.tick_heal(now);
                 self.tick_sweep(now);
             }
         }
@@ -182,11 +189,8 @@ impl SubnetManager {
 
     /// When the manager wants to be called again, if nothing comes before.
     pub fn next_deadline(&mut self) -> Option<Time> {
-        let due = self.next_sweep();
-        match (self.exchange.next_deadline(), due) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let dues = [self.exchange.next_deadline(), self.next_sweep(), self.next_heal()];
+        dues.into_iter().flatten().min()
     }
 
     /// What the manager has to compute before it goes on.
@@ -196,10 +200,12 @@ impl SubnetManager {
 
     /// Computes it.
     pub fn do_work(&mut self, now: Time) {
-        if self.work.take() == Some(Work::Route) {
-            self.compute_paths(now);
-            self.advance(now);
+        match self.work.take() {
+            Some(Work::Route) => self.compute_paths(now),
+            Some(Work::Repair) => self.repair(now),
+            None => return,
         }
+        self.advance(now);
     }
 
     /// What the manager has to say, oldest first.
@@ -222,6 +228,7 @@ impl SubnetManager {
             && self.exchange.is_idle()
             && self.work.is_none()
             && self.replies.is_empty()
+            && self.healing.is_idle()
     }
 
     /// The fabric as found, with the LIDs that were given out.
@@ -335,7 +342,8 @@ impl SubnetManager {
             Phase::Program => self.begin_arming(now),
             Phase::Arm => self.begin_activation(now),
             Phase::Activate => self.come_up(now),
-            Phase::Up | Phase::Standby => return self.end_sweep(now),
+            Phase::Up => return self.advance_heal(now) || self.end_sweep(now),
+            Phase::Standby => return self.end_sweep(now),
             Phase::Route | Phase::Refused => return false,
         }
         true

@@ -15,14 +15,14 @@ impl SubnetManager {
             self.refuse(now, reason);
             return;
         }
-        let Routes { tables, .. } = match self.route() {
+        let routes = match self.route() {
             Ok(routes) => routes,
             Err(error) => {
                 self.refuse(now, error.to_string());
                 return;
             }
         };
-        self.verification = verify(&self.devices.fabric, &tables);
+        self.verification = verify(&self.devices.fabric, &routes.tables);
         if !self.verification.is_clean() {
             let said = self.unproven();
             self.find(
@@ -34,12 +34,21 @@ impl SubnetManager {
             self.refuse(now, said);
             return;
         }
-        if let Some(reason) = self.beyond_some_table(&tables) {
+        if let Some(reason) = self.beyond_some_table(&routes.tables) {
             self.refuse(now, reason);
             return;
         }
-        self.tables = Some(tables);
+        self.heal_from(&routes);
+        self.tables = Some(routes.tables);
         self.begin_programming(now);
+    }
+
+    /// Computes all tables anew over the graph as it is.
+    pub(crate) fn route_again(&mut self, now: Time, cause: String) {
+        self.say(Event::Resweep { cause });
+        self.exchange.clear();
+        self.enter(now, Phase::Route);
+        self.want_work(crate::event::Work::Route);
     }
 
     fn route(&mut self) -> Result<Routes, RouteError> {

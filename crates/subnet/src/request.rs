@@ -43,6 +43,12 @@ pub(crate) enum Request {
     SetPort(PortId),
     /// A port into service.
     Activate(PortId),
+    /// One port of a switch that told of a change.
+    Examine(PortId),
+    /// What sits beyond a port that has come up.
+    Identify(PortId),
+    /// One port, through itself, before it goes into service again.
+    Refresh(PortId),
     /// Looks whether a switch has seen a change.
     Sweep(NodeId),
     /// All blocks that differ, one after another: stays in the queue until none is left.
@@ -68,8 +74,10 @@ impl Request {
     pub fn subject(self) -> Subject {
         match self {
             Self::Local => Subject::Own,
-            Self::Probe(port) => Subject::Beyond(port),
+            Self::Probe(port) | Self::Identify(port) => Subject::Beyond(port),
             Self::GetPort(port)
+            | Self::Examine(port)
+            | Self::Refresh(port)
             | Self::GetEndPort(port)
             | Self::GetPartitions(port)
             | Self::GetManager(port)
@@ -106,12 +114,15 @@ impl Request {
 
     pub fn attribute(self) -> AttributeId {
         match self {
-            Self::Local | Self::Probe(_) => AttributeId::NODE_INFO,
+            Self::Local | Self::Probe(_) | Self::Identify(_) => AttributeId::NODE_INFO,
             Self::Description(_) => AttributeId::NODE_DESCRIPTION,
             Self::GetSwitch(_) | Self::SetSwitch(_) | Self::Sweep(_) => AttributeId::SWITCH_INFO,
-            Self::GetPort(_) | Self::GetEndPort(_) | Self::SetPort(_) | Self::Activate(_) => {
-                AttributeId::PORT_INFO
-            }
+            Self::GetPort(_)
+            | Self::Examine(_)
+            | Self::Refresh(_)
+            | Self::GetEndPort(_)
+            | Self::SetPort(_)
+            | Self::Activate(_) => AttributeId::PORT_INFO,
             Self::GetTable(..) | Self::SetTable(..) | Self::ProgramTables(_) | Self::ReadTables(_) => {
                 AttributeId::LINEAR_FORWARDING_TABLE
             }

@@ -92,6 +92,7 @@ impl SubnetManager {
     fn take_over(&mut self, now: Time, cause: String) {
         self.say(Event::TakeOver { cause });
         self.keep_tables();
+        self.healing.restart();
         self.sweeping.restart();
         self.begin_discovery(now);
     }

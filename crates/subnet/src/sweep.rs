@@ -34,6 +34,21 @@ pub(crate) struct Sweeping {
 const MOST_PATIENCE: u32 = 6;
 
 impl Sweeping {
+    /// Whether the fabric is about to be looked at anew.
+    pub fn is_due_anew(&self) -> bool {
+        self.anew.is_some()
+    }
+
+    /// These ports are asked again in sweeps.
+    pub fn look_for(&mut self, orphans: Vec<PortId>) {
+        self.orphans = orphans;
+    }
+
+    /// Something did not come up as it should: the next sweeps look at it.
+    pub fn look_again(&mut self) {
+        self.unfinished = true;
+    }
+
     /// Forgets all but the patience with devices that do not come up.
     pub fn restart(&mut self) {
         *self = Self { in_vain: self.in_vain, wait: self.wait, ..Self::default() };
@@ -51,7 +66,7 @@ impl SubnetManager {
     }
 
     /// Ports whose links are up with nothing beyond that could be managed, loopbacks and doubles left out.
-    fn orphans(&self) -> Vec<PortId> {
+    pub(crate) fn orphans(&self) -> Vec<PortId> {
         let devices = &self.devices;
         let fabric = &devices.fabric;
         let switches =
@@ -148,8 +163,14 @@ impl SubnetManager {
         }
     }
 
-    pub(crate) fn swept(&mut self, node: NodeId, info: SwitchInfo) {
+    pub(crate) fn swept(&mut self, now: Time, node: NodeId, info: SwitchInfo) {
         let held = self.devices.switches[node.index()];
+        if info.state_change && info.linear_fdb_top == held.linear_fdb_top {
+            let cause = format!("{}: a port changed its state", self.devices.fabric.name(node));
+            if self.suspect(now, node, &cause) {
+                return;
+            }
+        }
         if info.state_change || info.linear_fdb_top != held.linear_fdb_top {
             let what = if info.state_change { "a port changed its state" } else { "its table was reset" };
             self.sweeping.changed = Some(format!("{}: {what}", self.devices.fabric.name(node)));
@@ -175,9 +196,19 @@ impl SubnetManager {
         if request.method() == Method::SET {
             self.is_unfinished();
         }
+        if let Request::SetTable(node, _) = request {
+            self.doubtful.insert(self.devices.fabric.guid(node));
+        }
         match request {
             // Still nobody there: that was told when the fabric was found.
             Request::Probe(_) => self.phase == Phase::Up,
+            // A sweep asks again.
+            Request::Identify(_) => true,
+            Request::Examine(port) | Request::Refresh(port) => {
+                let label = self.devices.fabric.port_label(port);
+                self.sweeping.changed = Some(format!("{label} does not answer"));
+                true
+            }
             Request::Sweep(node) => {
                 self.sweeping.changed = Some(format!("{} does not answer", self.devices.fabric.name(node)));
                 true
@@ -193,6 +224,7 @@ impl SubnetManager {
     pub(crate) fn look_anew(&mut self, now: Time, cause: String) {
         self.say(Event::Resweep { cause });
         self.keep_tables();
+        self.healing.restart();
         self.sweeping.restart();
         self.begin_discovery(now);
     }
@@ -232,14 +264,17 @@ impl SubnetManager {
             other => format!("{other:?}"),
         };
         self.say(Event::Trap { number: notice.number, from: packet.slid, text: text.clone() });
-        if matches!(trap, Trap::LinkStateChange { .. }) {
-            self.sweep_soon(now, &text);
+        if let Trap::LinkStateChange { lid } = trap {
+            let switch = self.owner_of(lid).map(|port| self.devices.fabric.node_of(port));
+            if !switch.is_some_and(|switch| self.suspect(now, switch, &text)) {
+                self.sweep_soon(now, &text);
+            }
         }
     }
 
     fn name_of(&self, lid: Lid) -> String {
         let fabric = &self.devices.fabric;
-        let port = fabric.end_ports().find(|&port| fabric.lid(port) == lid && lid != Lid::NONE);
-        port.map_or_else(|| format!("LID {lid}"), |port| fabric.name(fabric.node_of(port)).to_owned())
+        self.owner_of(lid)
+            .map_or_else(|| format!("LID {lid}"), |port| fabric.name(fabric.node_of(port)).to_owned())
     }
 }

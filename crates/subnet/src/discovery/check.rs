@@ -11,7 +11,7 @@ impl SubnetManager {
     /// Whether an answer can be true; else why not.
     pub(crate) fn plausible(&self, request: Request, mad: &Mad) -> Result<(), &'static str> {
         match request {
-            Request::Local | Request::Probe(_) => {
+            Request::Local | Request::Probe(_) | Request::Identify(_) => {
                 let info: NodeInfo = mad.get();
                 if !matches!(info.node_type, NodeType::CHANNEL_ADAPTER | NodeType::SWITCH | NodeType::ROUTER)
                 {
@@ -34,7 +34,12 @@ impl SubnetManager {
                     return Err("its table is used beyond its end");
                 }
             }
-            Request::GetPort(_) | Request::GetEndPort(_) | Request::SetPort(_) | Request::Activate(_) => {
+            Request::GetPort(_)
+            | Request::Examine(_)
+            | Request::Refresh(_)
+            | Request::GetEndPort(_)
+            | Request::SetPort(_)
+            | Request::Activate(_) => {
                 let info: PortInfo = mad.get();
                 if info.port_state == PortState::NO_CHANGE || info.port_state > PortState::ACTIVE {
                     return Err("there is no such state of a port");

@@ -70,7 +70,10 @@ impl SubnetManager {
             Request::GetManager(port) => self.manager_answered(now, port, mad.get::<SmInfo>()),
             Request::SetSwitch(node) => self.devices.set_switch(node, mad.get()),
             Request::SetPort(port) | Request::Activate(port) => self.port_was_set(request, port, mad.get()),
-            Request::Sweep(node) => self.swept(node, mad.get()),
+            Request::Sweep(node) => self.swept(now, node, mad.get()),
+            Request::Examine(port) => self.examined(now, port, mad.get()),
+            Request::Identify(port) => self.identified(port, &mad.get()),
+            Request::Refresh(port) => self.devices.set_port(port, mad.get()),
             Request::GetMapping(port) => {
                 self.devices.mappings.insert(port, mad.get());
             }
@@ -186,12 +189,14 @@ impl SubnetManager {
 
     /// Whether the switch holds what was written to it in the bring-up before this one.
     pub(crate) fn is_former(&self, node: NodeId, top: ib::Lid) -> bool {
-        self.former.as_ref().is_some_and(|former| {
-            former
-                .nodes
-                .get(&self.devices.fabric.guid(node))
-                .is_some_and(|&old| former.tables.top_lid(old) == top.0)
-        })
+        let doubtful = self.doubtful.contains(&self.devices.fabric.guid(node));
+        !doubtful
+            && self.former.as_ref().is_some_and(|former| {
+                former
+                    .nodes
+                    .get(&self.devices.fabric.guid(node))
+                    .is_some_and(|&old| former.tables.top_lid(old) == top.0)
+            })
     }
 
     fn port_answered(&mut self, port: PortId, info: PortInfo) {
@@ -226,6 +231,8 @@ impl SubnetManager {
         let block = *cursor;
         if block > top / 64 {
             *cursor = 0;
+            let guid = self.devices.fabric.guid(node);
+            self.doubtful.remove(&guid);
             return None;
         }
         *cursor += 1;

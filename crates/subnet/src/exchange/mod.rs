@@ -258,6 +258,32 @@ impl Exchange {
         }
     }
 
+    /// The ways to these devices have changed: what is under way to them is sent again at once.
+    pub fn hurry(&mut self, nodes: &[u32]) {
+        for place in 0..self.places.len() {
+            let slot = &self.places[place];
+            if slot.active && !slot.waits && slot.attempt < self.retries && nodes.contains(&slot.target.node)
+            {
+                let tid = u32::from(slot.generation) << 16 | place as u32;
+                self.failed(tid);
+            }
+        }
+    }
+
+    /// A device is gone: drops all that waits for it and flies to it.
+    pub fn forget(&mut self, node: u32) {
+        self.queue.drop_all(node);
+        for place in 0..self.places.len() {
+            let slot = &mut self.places[place];
+            if !slot.active || slot.target.node != node {
+                continue;
+            }
+            slot.active = false;
+            let (target, attempt, counted) = (slot.target, slot.attempt, slot.counted);
+            self.finish(place as u32, target, attempt, counted);
+        }
+    }
+
     /// The request that was waiting came to nothing: ask again or give up.
     pub fn failed(&mut self, tid: u32) -> Option<Outcome> {
         let retries = self.retries;

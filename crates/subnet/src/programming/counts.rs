@@ -27,10 +27,10 @@ const SET_TABLE: usize = 8;
 
 fn index(request: Request) -> usize {
     match request {
-        Request::Local | Request::Probe(_) => 0,
+        Request::Local | Request::Probe(_) | Request::Identify(_) => 0,
         Request::Description(_) => 1,
         Request::GetSwitch(_) => 2,
-        Request::GetPort(_) | Request::GetEndPort(_) => 3,
+        Request::GetPort(_) | Request::GetEndPort(_) | Request::Examine(_) | Request::Refresh(_) => 3,
         Request::GetTable(..) => 4,
         Request::GetPartitions(_) => 5,
         Request::GetManager(_) => 6,
@@ -81,6 +81,11 @@ impl Counts {
     #[inline]
     pub fn ignored(&mut self) {
         self.ignored += 1;
+    }
+
+    /// Requests sent, repeats included.
+    pub fn sent_in_all(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.sent).sum()
     }
 
     /// Blocks of forwarding tables written and confirmed.

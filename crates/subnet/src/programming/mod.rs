@@ -35,7 +35,7 @@ impl SubnetManager {
         }
     }
 
-    fn program_adapter(&mut self, node: NodeId) {
+    pub(crate) fn program_adapter(&mut self, node: NodeId) {
         let ports: Vec<_> =
             self.devices.fabric.ports(node).filter(|&p| self.devices.partitions.contains_key(&p)).collect();
         for port in ports {
@@ -125,6 +125,8 @@ impl SubnetManager {
         let fabric = &self.devices.fabric;
         match request {
             Request::GetPort(port)
+            | Request::Examine(port)
+            | Request::Refresh(port)
             | Request::GetEndPort(port)
             | Request::SetPort(port)
             | Request::Activate(port) => u32::from(fabric.port_number(port)),

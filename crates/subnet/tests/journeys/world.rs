@@ -243,7 +243,11 @@ impl World {
 
     /// How often the first manager came up.
     pub fn times_up(&self) -> usize {
-        self.seats[0].events.iter().filter(|event| matches!(event, Event::Up { .. })).count()
+        self.seats[0]
+            .events
+            .iter()
+            .filter(|event| matches!(event, Event::Up { .. } | Event::Healed { .. }))
+            .count()
     }
 }
 

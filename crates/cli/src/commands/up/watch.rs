@@ -138,6 +138,38 @@ impl Watcher {
             Event::Trap { number, from, text } => {
                 self.line(time, &format!("trap {number} from LID {from}: {text}"))
             }
+            Event::Healed { lost, back, blocks, mads, seconds: took, .. } => {
+                self.line(
+                    time,
+                    &format!(
+                        "{} after {}: {} lost, {back} back; {} written, {} sent",
+                        self.style.green_bold("healed"),
+                        seconds(*took),
+                        count(*lost as u64, "link"),
+                        count(*blocks, "block"),
+                        count(*mads, "MAD"),
+                    ),
+                );
+            }
+            Event::HeldDown { port, seconds: held } => {
+                let held = seconds(*held);
+                self.line(
+                    time,
+                    &format!("{}: left down for {held}", self.style.yellow(&format!("{port} flaps"))),
+                );
+            }
+            Event::Cut { switches, hosts } => {
+                let (some, more) = (switches.iter().take(8), switches.len().saturating_sub(8));
+                let mut names = some.map(String::as_str).collect::<Vec<_>>().join(", ");
+                if more > 0 {
+                    names.push_str(&format!(" and {more} more"));
+                }
+                let hosts = count(*hosts as u64, "host");
+                self.line(time, &format!("{}: {names}, with {hosts}", self.style.red_bold("cut off")));
+            }
+            Event::Reroute { cause } => {
+                self.line(time, &format!("{cause}: computing all tables anew"));
+            }
             Event::Standby { master, priority } => {
                 self.line(time, &format!("standby: {master} with priority {priority} is the master"));
             }

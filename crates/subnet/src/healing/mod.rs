@@ -1,0 +1,286 @@
+//! Heals around a change without a look at the rest of the fabric.
+//!
+//! ```text
+//! trap or change bit ─ gather ─ look ─ repair ─ write, wave by wave ─ raise what came back ─ repair ─ write ─ healed
+//!                                 └ what cannot be healed so: the whole fabric is looked at anew
+//! ```
+//! *Look*: a trap names a switch, not a port. Where both ends of a link have told, only that link is asked about; else
+//! every port of the switch. The change bit is cleared first, so that whatever happens later is told again. *Repair*:
+//! [`routing::Repairer`] finds new ways and proves them. *Write*: the changed blocks of one wave in any order, those
+//! nearest the failure first; then the next wave. *Raise*: ports that came back go into service before anything is
+//! sent over them.
+//!
+//! What happens during a heal waits for the end of the wave, and is one repair with what is left of the first.
+
+mod flapping;
+mod links;
+mod look;
+mod write;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use fabric::{NodeId, PortId};
+use ib::{Lid, Time};
+use routing::{PatchEntry, Repairer, Routes};
+
+use crate::event::{Event, Work};
+use crate::manager::{Phase, SubnetManager};
+use flapping::{End, Flapping};
+
+/// How long to wait for the other end of a link to tell of the same change.
+const GATHER: Duration = Duration::from_micros(200);
+
+/// Where a heal stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Stage {
+    /// Nothing to heal.
+    #[default]
+    Idle,
+    /// Waits for what else is told.
+    Gather(Time),
+    /// Asks what has changed.
+    Look,
+    /// Tables are to be repaired: work.
+    Repair,
+    /// Writes a wave of blocks.
+    Write,
+    /// Brings ports into service.
+    Raise(Raising),
+}
+
+/// How far ports that came back are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Raising {
+    Ask,
+    Arm,
+    Activate,
+}
+
+/// What is kept for healing.
+#[derive(Default)]
+pub(crate) struct Healing {
+    /// Repairs the tables; none where only the engine can.
+    repairer: Option<Repairer>,
+    /// The port that holds each LID.
+    owner: Vec<Option<PortId>>,
+    stage: Stage,
+    /// Switches that told of a change and were not looked at since.
+    suspects: BTreeSet<NodeId>,
+    /// Single ports to look at.
+    ports: BTreeSet<PortId>,
+    /// Switches that are looked at: whether something was found there, and whether every port was asked about.
+    looking: BTreeMap<NodeId, Looked>,
+    /// Nodes whose cabling in the graph has changed since the tables were repaired.
+    changed: BTreeSet<NodeId>,
+    /// Links that came back and are not in the graph yet.
+    returned: Vec<(PortId, PortId)>,
+    /// Ports to bring into service.
+    raise: Vec<PortId>,
+    /// Waves that are not written yet.
+    waves: VecDeque<Vec<PatchEntry>>,
+    /// Whether waves were given up because something else happened.
+    undone: bool,
+    flapping: Flapping,
+    /// Why the whole fabric must be looked at anew.
+    anew: Option<String>,
+    heal: Option<Heal>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Looked {
+    found: bool,
+    whole: bool,
+}
+
+/// A heal under way.
+struct Heal {
+    began: Time,
+    cause: String,
+    lost: usize,
+    back: usize,
+    mads: u64,
+    blocks: u64,
+}
+
+impl Healing {
+    /// Forgets all but how often links have flapped.
+    pub fn restart(&mut self) {
+        let flapping = std::mem::take(&mut self.flapping);
+        *self = Self { flapping, ..Self::default() };
+    }
+
+    /// Whether nothing is being healed.
+    pub fn is_idle(&self) -> bool {
+        self.stage == Stage::Idle
+    }
+}
+
+impl SubnetManager {
+    /// Tables were computed by an engine: repairs begin from them.
+    pub(crate) fn heal_from(&mut self, routes: &Routes) {
+        self.healing.restart();
+        let fabric = &self.devices.fabric;
+        self.healing.repairer = Repairer::new(fabric, routes);
+        self.healing.owner = vec![None; routes.tables.width()];
+        for port in fabric.end_ports() {
+            for lid in routing::tables::lids_of(fabric, port) {
+                if let Some(owner) = self.healing.owner.get_mut(lid as usize) {
+                    *owner = Some(port);
+                }
+            }
+        }
+    }
+
+    /// Whether a link is left down for now because it flaps.
+    pub(crate) fn is_held_down(&self, a: PortId, b: PortId) -> bool {
+        self.healing.flapping.is_held(self.end_of(a).min(self.end_of(b)))
+    }
+
+    fn end_of(&self, port: PortId) -> End {
+        let fabric = &self.devices.fabric;
+        (fabric.guid(fabric.node_of(port)), fabric.port_number(port))
+    }
+
+    /// The port that answers to a LID.
+    pub(crate) fn owner_of(&self, lid: Lid) -> Option<PortId> {
+        self.healing.owner.get(lid.0 as usize).copied().flatten()
+    }
+
+    /// A switch tells of a change: says whether it can be healed without a look at the whole fabric.
+    pub(crate) fn suspect(&mut self, now: Time, switch: NodeId, cause: &str) -> bool {
+        let fabric = &self.devices.fabric;
+        let known = self.reached.get(switch.index()).is_some_and(|&reached| reached);
+        if self.phase != Phase::Up
+            || self.healing.repairer.is_none()
+            || !known
+            || !fabric.is_switch(switch)
+            || self.sweeping.is_due_anew()
+        {
+            return false;
+        }
+        self.healing.suspects.insert(switch);
+        self.begin_heal(now, cause);
+        true
+    }
+
+    /// A single port is to be looked at.
+    fn suspect_port(&mut self, now: Time, port: PortId, cause: &str) {
+        self.healing.ports.insert(port);
+        self.begin_heal(now, cause);
+    }
+
+    fn begin_heal(&mut self, now: Time, cause: &str) {
+        let (mads, blocks) = (self.counts.sent_in_all(), self.counts.blocks_written());
+        self.healing.heal.get_or_insert_with(|| Heal {
+            began: now,
+            cause: cause.to_owned(),
+            lost: 0,
+            back: 0,
+            mads,
+            blocks,
+        });
+        if self.healing.stage == Stage::Idle {
+            self.healing.stage = Stage::Gather(now + GATHER);
+        }
+    }
+
+    /// When the heal wants to go on by itself.
+    pub(crate) fn next_heal(&self) -> Option<Time> {
+        if self.phase != Phase::Up {
+            return None;
+        }
+        let gather = match self.healing.stage {
+            Stage::Gather(due) => Some(due),
+            _ => None,
+        };
+        let held = self.healing.flapping.next_release();
+        match (gather, held) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick_heal(&mut self, now: Time) {
+        if self.phase != Phase::Up {
+            return;
+        }
+        while let Some((guid, number)) = self.healing.flapping.release(now) {
+            let node = self.devices.by_guid(guid);
+            if let Some(port) = node.and_then(|node| self.devices.fabric.port(node, number)) {
+                self.suspect_port(now, port, "a link that flapped has been quiet");
+            }
+        }
+        if let Stage::Gather(due) = self.healing.stage
+            && due <= now
+        {
+            self.begin_look();
+        }
+    }
+
+    /// Nothing is under way: goes on to the next stage; says whether there was one.
+    pub(crate) fn advance_heal(&mut self, now: Time) -> bool {
+        match self.healing.stage {
+            Stage::Idle | Stage::Gather(_) | Stage::Repair => return false,
+            Stage::Look => self.end_look(now),
+            Stage::Write => self.next_wave(now),
+            Stage::Raise(Raising::Ask) => self.arm_raised(),
+            Stage::Raise(Raising::Arm) => self.activate_raised(),
+            Stage::Raise(Raising::Activate) => self.end_raise(now),
+        }
+        true
+    }
+
+    fn want_repair(&mut self) {
+        self.healing.stage = Stage::Repair;
+        self.want_work(Work::Repair);
+    }
+
+    /// Finds new ways around what was lost, and over what came back.
+    pub(crate) fn repair(&mut self, now: Time) {
+        let changed: Vec<NodeId> = std::mem::take(&mut self.healing.changed).into_iter().collect();
+        self.healing.undone = false;
+        let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else { return };
+        match repairer.repair(&self.devices.fabric, tables, &changed) {
+            Ok(patch) => {
+                let waves = patch.waves().map(<[PatchEntry]>::to_vec);
+                self.healing.waves = waves.collect();
+                self.healing.stage = Stage::Write;
+                self.sort_waves(&changed);
+                self.next_wave(now);
+            }
+            Err(needs) => self.reroute_all(now, &needs.to_string()),
+        }
+    }
+
+    /// Everything that is known is done: raises what came back, looks at what was told meanwhile, or is healed.
+    fn after_write(&mut self, now: Time) {
+        if let Some(cause) = self.healing.anew.take() {
+            self.look_anew(now, cause);
+        } else if !self.healing.suspects.is_empty() || !self.healing.ports.is_empty() {
+            self.begin_look();
+        } else if !self.healing.returned.is_empty() || !self.healing.raise.is_empty() {
+            self.begin_raise();
+        } else {
+            self.healed(now);
+        }
+    }
+
+    fn healed(&mut self, now: Time) {
+        self.healing.stage = Stage::Idle;
+        self.sweeping.look_for(self.orphans());
+        let Some(heal) = self.healing.heal.take() else { return };
+        if heal.lost + heal.back == 0 {
+            return;
+        }
+        self.say(Event::Healed {
+            cause: heal.cause,
+            lost: heal.lost,
+            back: heal.back,
+            blocks: self.counts.blocks_written() - heal.blocks,
+            mads: self.counts.sent_in_all() - heal.mads,
+            seconds: now.since(heal.began).as_secs_f64(),
+        });
+    }
+}

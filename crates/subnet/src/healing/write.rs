@@ -1,0 +1,93 @@
+//! Writes a repair: wave by wave, in each the blocks nearest the change first.
+
+use std::collections::VecDeque;
+
+use fabric::NodeId;
+use ib::Time;
+use routing::{Patch, PatchEntry};
+
+use crate::event::Event;
+use crate::manager::SubnetManager;
+use crate::request::Request;
+
+/// Rows that were not reached from the change.
+const FAR: u32 = u32::MAX;
+
+impl SubnetManager {
+    /// Puts each wave's entries in the order of their switches' distance from what has changed.
+    pub(super) fn sort_waves(&mut self, changed: &[NodeId]) {
+        let rows: usize = self.healing.waves.iter().map(Vec::len).sum();
+        if rows < 2 {
+            return;
+        }
+        let Some(tables) = &self.tables else { return };
+        let fabric = &self.devices.fabric;
+        let mut distance = vec![FAR; tables.switches().len()];
+        let starts = changed.iter().flat_map(|&node| {
+            let beside = fabric.neighbors(node).map(|(_, peer)| fabric.node_of(peer));
+            std::iter::once(node).chain(beside.filter(move |_| !fabric.is_switch(node)))
+        });
+        let mut waiting: VecDeque<usize> = starts.filter_map(|node| tables.row_index(node)).collect();
+        for &row in &waiting {
+            distance[row] = 0;
+        }
+        while let Some(row) = waiting.pop_front() {
+            for (_, peer) in fabric.neighbors(tables.switches()[row]) {
+                let next = tables.row_index(fabric.node_of(peer)).filter(|&next| distance[next] == FAR);
+                if let Some(next) = next {
+                    distance[next] = distance[row] + 1;
+                    waiting.push_back(next);
+                }
+            }
+        }
+        for wave in &mut self.healing.waves {
+            wave.sort_by_key(|entry| (distance[entry.row as usize], entry.row, entry.lid));
+        }
+    }
+
+    /// A wave is written: the next one, unless something has happened meanwhile.
+    pub(super) fn next_wave(&mut self, now: Time) {
+        let disturbed = !self.healing.suspects.is_empty() || !self.healing.ports.is_empty();
+        if disturbed || self.healing.anew.is_some() {
+            // What is left of this repair is part of the next one.
+            self.healing.undone |= !self.healing.waves.is_empty();
+            self.healing.waves.clear();
+            self.after_write(now);
+            return;
+        }
+        while let Some(wave) = self.healing.waves.pop_front() {
+            self.write_wave(&wave);
+            if !self.exchange.is_idle() {
+                return;
+            }
+        }
+        if let Some(repairer) = &mut self.healing.repairer {
+            repairer.settle();
+        }
+        self.after_write(now);
+    }
+
+    fn write_wave(&mut self, wave: &[PatchEntry]) {
+        let Some(tables) = &mut self.tables else { return };
+        // Who is cut off holds what it held: it is written when it is back.
+        let reached = |entry: &&PatchEntry| self.reached[tables.switches()[entry.row as usize].index()];
+        let wave: Vec<PatchEntry> = wave.iter().filter(reached).copied().collect();
+        if let Some(repairer) = &mut self.healing.repairer {
+            repairer.displace(tables, &wave);
+        }
+        for block in Patch::apply(tables, &wave) {
+            self.schedule(block.switch, Request::SetTable(block.switch, block.block));
+        }
+    }
+
+    /// No repair will do: the engine computes all anew over the graph as it is.
+    pub(super) fn reroute_all(&mut self, now: Time, why: &str) {
+        self.say(Event::Reroute { cause: why.to_owned() });
+        let cause = self.healing.heal.take().map_or_else(String::new, |heal| heal.cause);
+        self.healing.restart();
+        self.keep_tables();
+        self.devices.tables.clear();
+        self.sweeping.restart();
+        self.route_again(now, cause);
+    }
+}
