@@ -38,4 +38,4 @@ pub use options::Options;
 pub use quality::{LinkLoad, link_load};
 pub use routes::Routes;
 pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};
-pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify};
+pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify, verify_routes};
