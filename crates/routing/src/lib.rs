@@ -41,4 +41,4 @@ pub use quality::{LinkLoad, link_load};
 pub use repair::{NeedsEngine, Patch, PatchEntry, Repairer};
 pub use routes::Routes;
 pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};
-pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify};
+pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify, verify_routes};

@@ -4,11 +4,12 @@ mod common;
 
 use common::auto;
 use common::build::{degraded, drawn, random, small, with_lmc};
-use common::oracle::agree;
+use common::oracle::{agree, agree_on_lanes};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use routing::{Options, Tables, engine_by_name};
+use routing::lanes::{Lanes, PortLanes};
+use routing::{Options, Routes, Tables, engine_by_name};
 
 /// Overwrites some entries with bytes that are mostly plausible ports.
 fn spoiled(mut tables: Tables, share: u32, seed: u64) -> Tables {
@@ -23,6 +24,25 @@ fn spoiled(mut tables: Tables, share: u32, seed: u64) -> Tables {
         }
     }
     tables
+}
+
+/// Routes with lanes drawn by chance: a service level for each path, and mostly a lane for each port and level.
+fn with_drawn_lanes(tables: Tables, count: u8, seed: u64) -> Routes {
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let rows = tables.switches().len();
+    let levels: Vec<u8> = (0..rows * tables.width()).map(|_| (chance.next_u32() % 16) as u8).collect();
+    let lanes = if chance.next_u32() % 4 == 0 {
+        Lanes::by_service_level(tables.width(), levels.iter().map(|level| level % count).collect())
+    } else {
+        let mut ports = PortLanes::new(rows, 10);
+        for row in 0..rows {
+            for place in 0..160 {
+                ports.set(row, place / 16, place % 16, (chance.next_u32() % u32::from(count)) as u8);
+            }
+        }
+        Lanes::by_port(tables.width(), levels, ports)
+    };
+    Routes { tables, heights: None, lanes }
 }
 
 proptest! {
@@ -53,6 +73,14 @@ proptest! {
     }
 
     #[test]
+    fn lanes_of_any_kind(kind in 0..24usize, share in 0..100u32, count in 1..6u8, seed: u64) {
+        let fabric = degraded(small(kind), 5, seed);
+        let tables = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
+        agree_on_lanes(&fabric, &with_drawn_lanes(tables.clone(), count, seed));
+        agree_on_lanes(&fabric, &with_drawn_lanes(spoiled(tables, share, seed), count, seed));
+    }
+
+    #[test]
     fn tables_of_another_fabric(kind in 0..24usize, other in 0..24usize) {
         let tables = engine_by_name("up-down").unwrap().route(&small(other), &Options::default()).unwrap().tables;
         agree(&small(kind), &tables);
@@ -79,6 +107,39 @@ fn a_ring_of_shortest_paths_waits_in_a_circle() {
     assert_eq!((found.unreachable, found.loops), (0, 0));
     assert!(found.credit_loops > 0);
     assert_eq!(found.witness.unwrap().ports.len(), 6);
+}
+
+#[test]
+fn two_lanes_break_the_circle_of_a_ring() {
+    let mut cables = String::new();
+    for i in 0..6 {
+        cables += &format!("s{i}[1] s{}[2]\ns{i}[3] h{i}[1]\n", (i + 1) % 6);
+    }
+    let fabric = drawn(&cables);
+    let tables = engine_by_name("min-hop").unwrap().route(&fabric, &Options::default()).unwrap().tables;
+    // Paths that pass from the last switch to the first, or back, are on lane 1.
+    let mut levels = vec![0; 6 * tables.width()];
+    for (row, &switch) in tables.switches().iter().enumerate() {
+        for host in fabric.hosts() {
+            let port = fabric.ports(host).next().unwrap();
+            let lid = fabric.lid(port).0;
+            let (mut at, mut crosses) = (switch, false);
+            while let Some(next) = fabric
+                .port(at, tables.get(at, lid))
+                .and_then(|out| fabric.peer(out))
+                .map(|peer| fabric.node_of(peer))
+                .filter(|&next| fabric.is_switch(next))
+            {
+                crosses |= fabric.name(at) == "s5" && fabric.name(next) == "s0";
+                crosses |= fabric.name(at) == "s0" && fabric.name(next) == "s5";
+                at = next;
+            }
+            levels[row * tables.width() + lid as usize] = u8::from(crosses);
+        }
+    }
+    let lanes = Lanes::by_service_level(tables.width(), levels);
+    let found = agree_on_lanes(&fabric, &Routes { tables, heights: None, lanes });
+    assert!(found.is_clean(), "{found:?}");
 }
 
 #[test]

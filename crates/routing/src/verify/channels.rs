@@ -1,72 +1,102 @@
 //! The channel dependency graph: which link's packets wait for buffers of which next link. A circle in it is a credit
 //! loop; a fabric whose graph has none cannot deadlock (Dally and Seitz, 1987).
 //!
-//! A channel is named by the slot that its packets arrive at. From a slot lead bits, one for each port of its switch
-//! that packets from there have left by.
+//! A channel is a lane of a link, named by the slot that its packets arrive at and the lane. From a channel lead bits, one
+//! for each port of its switch, and lane there, that packets from it have left by.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::walk::{DEAD, Network};
 
-/// Most places from which a shortest circle is searched.
+/// Places over all knots from which a shortest circle is searched first.
 const SEARCHES: usize = 256;
+/// Channels that the searches look at before they end with the shortest circle found: all small fabrics are searched
+/// from everywhere, so that no circle there is shorter.
+const LOOKS: usize = 20_000_000;
 
-/// Bits by arriving slot and leaving port, set from many threads.
+/// Bits by arriving channel and leaving one, set from many threads.
 pub(super) struct Dependencies {
+    lanes: u32,
     words: usize,
     bits: Vec<AtomicU64>,
 }
 
 impl Dependencies {
-    pub(super) fn new(network: &Network) -> Self {
+    pub(super) fn new(network: &Network, lanes: u8) -> Self {
         let ports = network.first_slot.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0) as usize;
-        let words = ports.div_ceil(64);
-        let bits = (0..words * network.peer_slot.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { words, bits }
+        let lanes = usize::from(lanes.max(1));
+        let words = (ports * lanes).div_ceil(64);
+        let bits = (0..words * network.peer_slot.len() * lanes).map(|_| AtomicU64::new(0)).collect();
+        Self { lanes: lanes as u32, words, bits }
     }
 
-    /// Notes that packets that arrived at `slot` leave its switch by `port`, which the switch has.
+    /// Notes that packets that arrived at `slot` leave its switch by `port`, which the switch has, all on one lane.
     #[inline]
     pub(super) fn note(&self, slot: u32, port: u8) {
-        let word = &self.bits[slot as usize * self.words + usize::from(port / 64)];
-        let bit = 1 << (port % 64);
+        self.set(slot as usize, usize::from(port));
+    }
+
+    /// The same with the lane that they arrived on and the one that they leave on.
+    #[inline]
+    pub(super) fn note_lanes(&self, (slot, lane): (u32, u8), (port, next): (u8, u8)) {
+        let lanes = self.lanes as usize;
+        self.set(slot as usize * lanes + usize::from(lane), usize::from(port) * lanes + usize::from(next));
+    }
+
+    #[inline]
+    fn set(&self, channel: usize, leaving: usize) {
+        let word = &self.bits[channel * self.words + leaving / 64];
+        let bit = 1 << (leaving % 64);
         // Nearly always set before: a plain load keeps the cache line shared between threads.
         if word.load(Ordering::Relaxed) & bit == 0 {
             word.fetch_or(bit, Ordering::Relaxed);
         }
     }
 
-    /// The channels that packets of channel `slot` wait for.
-    fn next<'a>(&'a self, network: &'a Network, slot: u32) -> impl Iterator<Item = u32> + 'a {
-        let first = network.first_slot[network.switch_of_slot[slot as usize] as usize];
-        let start = slot as usize * self.words;
+    /// The channels that packets of a channel wait for.
+    fn next<'a>(&'a self, network: &'a Network, channel: u32) -> impl Iterator<Item = u32> + 'a {
+        let first = network.first_slot[network.switch_of_slot[self.slot(channel) as usize] as usize];
+        let start = channel as usize * self.words;
         self.bits[start..start + self.words].iter().enumerate().flat_map(move |(word, bits)| {
             let mut bits = bits.load(Ordering::Relaxed);
             std::iter::from_fn(move || {
                 let bit = (bits != 0).then(|| bits.trailing_zeros())?;
                 bits &= bits - 1;
-                Some(network.peer_slot[(first + word as u32 * 64 + bit) as usize])
+                Some(word as u32 * 64 + bit)
             })
-            .filter(|&slot| slot != DEAD)
+            .filter_map(move |leaving| {
+                if self.lanes == 1 {
+                    return Some(network.peer_slot[(first + leaving) as usize]).filter(|&slot| slot != DEAD);
+                }
+                let slot = network.peer_slot[(first + leaving / self.lanes) as usize];
+                (slot != DEAD).then(|| slot * self.lanes + leaving % self.lanes)
+            })
         })
     }
 
-    /// How many knots the graph has, and a short circle as sending slots.
-    pub(super) fn circles(&self, network: &Network) -> (u64, Option<Vec<u32>>) {
+    /// The slot that a channel's packets arrive at.
+    #[inline]
+    fn slot(&self, channel: u32) -> u32 {
+        if self.lanes == 1 { channel } else { channel / self.lanes }
+    }
+
+    /// How many knots the graph has, and a short circle as sending slots with their lanes.
+    pub(super) fn circles(&self, network: &Network) -> (u64, Option<Vec<(u32, u8)>>) {
         let remaining = self.peel(network);
         if remaining.iter().all(|&waiting| waiting == 0) {
             return (0, None);
         }
         let knots = self.knots(network, &remaining);
         let circle = self.short_circle(network, &knots);
-        let sending = |slot: &u32| network.peer_slot[*slot as usize];
-        (knots.count, circle.map(|slots| slots.iter().map(sending).collect()))
+        let sending =
+            |&channel: &u32| (network.peer_slot[self.slot(channel) as usize], (channel % self.lanes) as u8);
+        (knots.count, circle.map(|channels| channels.iter().map(sending).collect()))
     }
 
     /// Takes away channels that none waits for, over and over; what is left of each one's count is not 0 for those on
     /// circles and behind them.
     fn peel(&self, network: &Network) -> Vec<u32> {
-        let slots = network.peer_slot.len() as u32;
+        let slots = network.peer_slot.len() as u32 * self.lanes;
         let mut waiting = vec![0u32; slots as usize];
         for slot in 0..slots {
             for next in self.next(network, slot) {
@@ -142,15 +172,21 @@ impl Dependencies {
         knots
     }
 
-    /// The shortest circle through any of some channels spread over the knots.
+    /// The shortest circle through any of the channels in knots, some spread over all of them first.
     fn short_circle(&self, network: &Network, knots: &Knots) -> Option<Vec<u32>> {
         let members: Vec<u32> =
             (0..knots.of_slot.len() as u32).filter(|&slot| knots.of_slot[slot as usize] != NO_KNOT).collect();
         let mut best: Option<Vec<u32>> = None;
         let mut from = vec![DEAD; knots.of_slot.len()];
-        for &start in members.iter().step_by(members.len().div_ceil(SEARCHES).max(1)) {
+        let step = members.len().div_ceil(SEARCHES).max(1);
+        let starts = (0..step).flat_map(|first| members[first..].iter().step_by(step));
+        let mut looks = 0;
+        for &start in starts {
+            if looks > LOOKS {
+                break;
+            }
             let limit = best.as_ref().map_or(usize::MAX, Vec::len);
-            if let Some(circle) = self.circle_through(network, knots, start, limit, &mut from) {
+            if let Some(circle) = self.circle_through(network, knots, start, limit, (&mut from, &mut looks)) {
                 best = Some(circle);
             }
         }
@@ -164,7 +200,7 @@ impl Dependencies {
         knots: &Knots,
         start: u32,
         limit: usize,
-        from: &mut [u32],
+        (from, looks): (&mut [u32], &mut usize),
     ) -> Option<Vec<u32>> {
         let knot = knots.of_slot[start as usize];
         let mut met = vec![start];
@@ -196,6 +232,7 @@ impl Dependencies {
             slots.reverse();
             slots
         });
+        *looks += met.len();
         for slot in met {
             from[slot as usize] = DEAD;
         }

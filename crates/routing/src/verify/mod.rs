@@ -2,8 +2,8 @@
 //! packets that wait for each other's buffers stop the fabric?
 //!
 //! Tables are walked, never trusted: an entry may name a port that the switch lacks, a dead one, or one that leads to
-//! the wrong end. [`walk`] follows all paths to one destination at once; [`channels`] collects which link waits for
-//! which and finds the circles.
+//! the wrong end. [`walk`] follows all paths to one destination at once; [`channels`] collects which lane of which link
+//! waits for which and finds the circles.
 
 pub mod channels;
 pub mod walk;
@@ -12,6 +12,8 @@ use fabric::{Fabric, NodeKind, PortId};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use crate::lanes::Lanes;
+use crate::routes::Routes;
 use crate::tables::{Tables, lids_of};
 use channels::Dependencies;
 use walk::{Findings, Network, Target, Walker};
@@ -27,8 +29,8 @@ pub struct Verification {
     pub unreachable: u64,
     /// Circles in which a packet for some LID would run for ever, counted for each LID.
     pub loops: u64,
-    /// Knots of links that can wait for each other in a circle, over the paths between adapters (on one lane): strongly
-    /// connected parts of the channel dependency graph.
+    /// Knots of links' lanes that can wait for each other in a circle, over the paths between adapters: strongly connected
+    /// parts of the channel dependency graph. Tables that come without lanes are judged on one.
     pub credit_loops: u64,
     /// Lengths of the paths between hosts.
     pub hops: Hops,
@@ -81,23 +83,35 @@ pub struct ForwardingLoop {
 pub struct CreditLoop {
     /// The sending ports, in order, as `name[port]`; the last waits for the first.
     pub ports: Vec<String>,
+    /// The lane on each of them; empty where there is but one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<u8>,
 }
 
 /// Columns that are walked together: two cache lines of each switch's row.
 const GROUP: usize = 128;
 
-/// Judges `tables` on `fabric`. Any tables will do: of another fabric, of random bytes.
+/// Judges `tables` on `fabric`, all paths on one lane. Any tables will do: of another fabric, of random bytes.
 ///
 /// Time grows with the number of table entries; memory is a small part of the tables'.
 pub fn verify(fabric: &Fabric, tables: &Tables) -> Verification {
+    judge(fabric, tables, None)
+}
+
+/// The same for tables with lanes: a credit loop is a circle of lanes of links.
+pub fn verify_routes(fabric: &Fabric, routes: &Routes) -> Verification {
+    judge(fabric, &routes.tables, Some(&routes.lanes).filter(|lanes| lanes.count() > 1))
+}
+
+fn judge(fabric: &Fabric, tables: &Tables, lanes: Option<&Lanes>) -> Verification {
     let network = Network::new(fabric, tables);
-    let dependencies = Dependencies::new(&network);
+    let dependencies = Dependencies::new(&network, lanes.map_or(1, Lanes::count));
     let targets = targets(fabric, &network);
     let groups: Vec<&[Target]> = groups(&targets);
     let findings = groups
         .par_iter()
         .map_init(
-            || Walker::new(&network, &dependencies),
+            || Walker::new(&network, &dependencies, lanes),
             |walker, group| {
                 let mut findings = Findings::default();
                 walker.walk(tables, group, &mut findings);
@@ -123,7 +137,10 @@ pub fn verify(fabric: &Fabric, tables: &Tables) -> Verification {
         first_loop: findings
             .first_loop
             .map(|(lid, slots)| ForwardingLoop { lid, ports: slots.into_iter().map(label).collect() }),
-        witness: witness.map(|slots| CreditLoop { ports: slots.into_iter().map(label).collect() }),
+        witness: witness.map(|channels| CreditLoop {
+            ports: channels.iter().map(|&(slot, _)| label(slot)).collect(),
+            lanes: channels.iter().map(|&(_, lane)| lane).filter(|_| lanes.is_some()).collect(),
+        }),
     }
 }
 

@@ -6,6 +6,7 @@ use fabric::{Fabric, NodeId, NodeKind, PortId};
 
 use super::Hops;
 use super::channels::Dependencies;
+use crate::lanes::Lanes;
 use crate::tables::{NO_ROUTE, Tables, lids_of};
 
 /// No switch at the other end of a port.
@@ -164,6 +165,8 @@ const ON_PATH: u32 = u32::MAX - 2;
 pub(super) struct Walker<'a> {
     network: &'a Network,
     dependencies: &'a Dependencies,
+    /// Which lane each path takes, where there are several.
+    lanes: Option<&'a Lanes>,
     /// The group's LIDs, and their columns one after another: a byte a switch.
     lids: Vec<u32>,
     columns: Vec<u8>,
@@ -184,15 +187,22 @@ pub(super) struct Walker<'a> {
     /// The first LID of the target that is lost from each switch, or 0.
     lost_lid: Vec<u32>,
     carries: Vec<bool>,
+    /// The service levels of what each switch has to carry, a bit each.
+    carried: Vec<u16>,
     path: Vec<u32>,
 }
 
 impl<'a> Walker<'a> {
-    pub(super) fn new(network: &'a Network, dependencies: &'a Dependencies) -> Self {
+    pub(super) fn new(
+        network: &'a Network,
+        dependencies: &'a Dependencies,
+        lanes: Option<&'a Lanes>,
+    ) -> Self {
         let switches = network.nodes.len();
         Self {
             network,
             dependencies,
+            lanes,
             lids: Vec::new(),
             columns: Vec::new(),
             next_slot: vec![DEAD; switches],
@@ -204,6 +214,7 @@ impl<'a> Walker<'a> {
             holders: (0..switches as u32).filter(|&switch| network.adapters[switch as usize] > 0).collect(),
             lost_lid: vec![0; switches],
             carries: vec![false; switches],
+            carried: vec![0; if lanes.is_some() { switches } else { 0 }],
             path: Vec::new(),
         }
     }
@@ -225,8 +236,10 @@ impl<'a> Walker<'a> {
                     self.note_lost(lid, !any_lost);
                     any_lost = true;
                 }
-                if target.adapter {
-                    self.depend(column, target);
+                match self.lanes.filter(|_| target.adapter) {
+                    Some(lanes) => self.depend_on_lanes(lanes, column, target, lid),
+                    None if target.adapter => self.depend(column, target),
+                    None => {}
                 }
             }
             if any_lost {
@@ -405,6 +418,56 @@ impl<'a> Walker<'a> {
                     self.dependencies.note(self.next_slot[at], column[next]);
                 }
                 fresh = !std::mem::replace(&mut self.carries[next], true);
+                at = next;
+            }
+        }
+    }
+
+    /// The same for each service level of those paths, on the lanes that it means.
+    fn depend_on_lanes(&mut self, lanes: &Lanes, column: &[u8], target: &Target, lid: u32) {
+        let row = |switch: usize| self.network.rows[switch].unwrap_or(usize::MAX);
+        self.carried.fill(0);
+        for &switch in &self.holders {
+            let switch = switch as usize;
+            let own = u32::from(target.switch == Some(switch as u32));
+            if self.network.adapters[switch] > own {
+                self.carried[switch] = 1 << lanes.service_level(row(switch), lid);
+            }
+        }
+        let note = |at: usize, next: usize, mut levels: u16| {
+            while levels != 0 {
+                let level = levels.trailing_zeros() as u8;
+                levels &= levels - 1;
+                let arriving = lanes.lane(row(at), column[at], level);
+                let leaving = lanes.lane(row(next), column[next], level);
+                self.dependencies.note_lanes((self.next_slot[at], arriving), (column[next], leaving));
+            }
+        };
+        if self.in_order {
+            for &switch in self.order.iter().rev() {
+                let at = switch as usize;
+                let (next, levels) = (self.next[at] as usize, self.carried[at]);
+                if levels != 0 && next < column.len() {
+                    if self.next_slot[next] != DEAD {
+                        note(at, next, levels);
+                    }
+                    self.carried[next] |= levels;
+                }
+            }
+            return;
+        }
+        for start in 0..column.len() {
+            let (mut at, mut fresh) = (start, self.carried[start]);
+            while fresh != 0 {
+                let next = self.next[at] as usize;
+                if next == column.len() {
+                    break;
+                }
+                if self.next_slot[next] != DEAD {
+                    note(at, next, fresh);
+                }
+                fresh &= !self.carried[next];
+                self.carried[next] |= fresh;
                 at = next;
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use fabric::{Fabric, NodeId, NodeKind, PortId};
-use routing::Tables;
+use routing::{Lanes, Routes, Tables};
 
 /// What the oracle finds.
 #[derive(Debug, Default, PartialEq)]
@@ -14,9 +14,12 @@ pub struct Verdict {
     pub credit_loops: u64,
     pub hop_max: u32,
     pub hop_mean: f64,
-    /// Ordered pairs of channels (by sending port) one of which waits for the other.
-    pub waits: BTreeSet<(PortId, PortId)>,
+    /// Ordered pairs of channels one of which waits for the other.
+    pub waits: BTreeSet<(Channel, Channel)>,
 }
+
+/// A lane of a link, by its sending port.
+pub type Channel = (PortId, u8);
 
 fn lids(fabric: &Fabric, port: PortId) -> std::ops::Range<u32> {
     let base = fabric.lid(port).0;
@@ -56,7 +59,7 @@ fn is_host(fabric: &Fabric, port: PortId) -> bool {
     matches!(fabric.kind(fabric.node_of(port)), NodeKind::ChannelAdapter | NodeKind::Router)
 }
 
-pub fn judge(fabric: &Fabric, tables: &Tables) -> Verdict {
+pub fn judge(fabric: &Fabric, tables: &Tables, lanes: &Lanes) -> Verdict {
     let mut verdict = Verdict::default();
     let ends: Vec<PortId> = fabric.end_ports().filter(|&port| !lids(fabric, port).is_empty()).collect();
     let (mut hop_sum, mut hop_pairs) = (0u64, 0u64);
@@ -72,8 +75,11 @@ pub fn judge(fabric: &Fabric, tables: &Tables) -> Verdict {
                 all &= end == Some(to);
                 let switch = |port| fabric.is_switch(fabric.node_of(port));
                 if !switch(from) && !switch(to) {
+                    let row = |port| tables.row_index(fabric.node_of(port)).unwrap_or(usize::MAX);
+                    let level = fabric.peer(from).map_or(0, |door| lanes.service_level(row(door), lid));
+                    let lane = |port| lanes.lane(row(port), fabric.port_number(port), level);
                     for pair in sent.windows(2) {
-                        verdict.waits.insert((pair[0], pair[1]));
+                        verdict.waits.insert(((pair[0], lane(pair[0])), (pair[1], lane(pair[1]))));
                     }
                 }
                 if !is_host(fabric, from) || !is_host(fabric, to) {
@@ -123,7 +129,7 @@ fn loops(fabric: &Fabric, tables: &Tables, to: PortId, lid: u32) -> u64 {
 }
 
 /// Strongly connected parts that hold a circle, from the closure of the relation.
-fn knots(waits: &BTreeSet<(PortId, PortId)>) -> u64 {
+fn knots(waits: &BTreeSet<(Channel, Channel)>) -> u64 {
     let mut number = BTreeMap::new();
     for &(a, b) in waits {
         for port in [a, b] {
@@ -152,8 +158,21 @@ fn knots(waits: &BTreeSet<(PortId, PortId)>) -> u64 {
 
 /// Compares the verifier with the oracle, the witnesses included.
 pub fn agree(fabric: &Fabric, tables: &Tables) -> routing::Verification {
-    let found = routing::verify(fabric, tables);
-    let truth = judge(fabric, tables);
+    agree_on(fabric, tables, &Lanes::one(), routing::verify(fabric, tables))
+}
+
+/// The same for tables with lanes.
+pub fn agree_on_lanes(fabric: &Fabric, routes: &Routes) -> routing::Verification {
+    agree_on(fabric, &routes.tables, &routes.lanes, routing::verify_routes(fabric, routes))
+}
+
+fn agree_on(
+    fabric: &Fabric,
+    tables: &Tables,
+    lanes: &Lanes,
+    found: routing::Verification,
+) -> routing::Verification {
+    let truth = judge(fabric, tables, lanes);
     assert_eq!((found.pairs, found.unreachable), (truth.pairs, truth.unreachable), "pairs, unreachable");
     assert_eq!((found.loops, found.credit_loops), (truth.loops, truth.credit_loops), "loops, credit loops");
     assert_eq!(found.hops.max, truth.hop_max);
@@ -162,12 +181,17 @@ pub fn agree(fabric: &Fabric, tables: &Tables) -> routing::Verification {
     assert_eq!(found.first_loop.is_some(), truth.loops > 0);
     assert_eq!(found.witness.is_some(), truth.credit_loops > 0);
     if let Some(witness) = &found.witness {
-        let named: BTreeSet<(String, String)> =
-            truth.waits.iter().map(|&(a, b)| (fabric.port_label(a), fabric.port_label(b))).collect();
-        for (i, port) in witness.ports.iter().enumerate() {
-            let next = &witness.ports[(i + 1) % witness.ports.len()];
-            assert!(named.contains(&(port.clone(), next.clone())), "{port} does not wait for {next}");
+        let label = |(port, lane)| (fabric.port_label(port), lane);
+        let named: BTreeSet<_> = truth.waits.iter().map(|&(a, b)| (label(a), label(b))).collect();
+        let at = |i: usize| {
+            let i = i % witness.ports.len();
+            (witness.ports[i].clone(), witness.lanes.get(i).copied().unwrap_or(0))
+        };
+        for i in 0..witness.ports.len() {
+            assert!(named.contains(&(at(i), at(i + 1))), "{:?} does not wait for {:?}", at(i), at(i + 1));
         }
+        assert_eq!(witness.lanes.len(), if lanes.count() > 1 { witness.ports.len() } else { 0 });
+        assert_eq!(Some(witness.ports.len()), shortest(&truth.waits), "the shortest circle");
     }
     if let Some(pair) = &found.first_unreachable {
         let port = |label: &str| fabric.end_ports().find(|&port| fabric.port_label(port) == label).unwrap();
@@ -175,4 +199,28 @@ pub fn agree(fabric: &Fabric, tables: &Tables) -> routing::Verification {
         assert_ne!(end, Some(port(&pair.to)));
     }
     found
+}
+
+/// The length of the shortest circle, by a search from every channel.
+fn shortest(waits: &BTreeSet<(Channel, Channel)>) -> Option<usize> {
+    let mut next: BTreeMap<Channel, Vec<Channel>> = BTreeMap::new();
+    for &(a, b) in waits {
+        next.entry(a).or_default().push(b);
+    }
+    let from = |start: Channel| {
+        let (mut seen, mut layer) = (BTreeSet::new(), vec![start]);
+        for length in 1.. {
+            let after = layer.iter().flat_map(|channel| next.get(channel).into_iter().flatten());
+            let after: Vec<Channel> = after.copied().filter(|&channel| seen.insert(channel)).collect();
+            if after.contains(&start) {
+                return Some(length);
+            }
+            if after.is_empty() {
+                break;
+            }
+            layer = after;
+        }
+        None
+    };
+    next.keys().filter_map(|&start| from(start)).min()
 }
