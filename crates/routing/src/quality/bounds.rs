@@ -218,8 +218,8 @@ fn bandwidth(view: &PathView, groups: &[Vec<u32>], count: u32, seed: u64) -> f64
     let most: Vec<f64> = (0..count)
         .into_par_iter()
         .map(|number| {
-            let to = shuffled(view.hosts.len(), number, seed);
-            let division = |(group, links): (&Vec<u32>, &Vec<u64>)| share(group, links, &to);
+            let senders = shuffled(view.hosts.len(), number, seed);
+            let division = |(group, links): (&Vec<u32>, &Vec<u64>)| share(group, links, &senders);
             of_host.iter().zip(&links).map(division).fold(1.0, f64::min)
         })
         .collect();
@@ -227,11 +227,11 @@ fn bandwidth(view: &PathView, groups: &[Vec<u32>], count: u32, seed: u64) -> f64
 }
 
 /// The most that flows between these groups of hosts can have, as a share of what they would like.
-fn share(group: &[u32], links: &[u64], to: &[u32]) -> f64 {
+fn share(group: &[u32], links: &[u64], senders: &[u32]) -> f64 {
     let (mut leaving, mut entering) = (vec![0u64; links.len()], vec![0u64; links.len()]);
     let (mut flows, mut within) = (0u64, 0u64);
-    for (host, &peer) in to.iter().enumerate().filter(|&(host, &peer)| host as u32 != peer) {
-        let (from, to) = (group[host] as usize, group[peer as usize] as usize);
+    for (to, &from) in senders.iter().enumerate().filter(|&(to, &from)| to as u32 != from) {
+        let (from, to) = (group[from as usize] as usize, group[to] as usize);
         flows += 1;
         within += u64::from(from == to);
         leaving[from] += u64::from(from != to);

@@ -30,15 +30,12 @@ pub fn link_load(fabric: &Fabric, tables: &Tables) -> LinkLoad {
         .fold(
             || (Columns::new(&view), vec![0u64; view.slots()]),
             |(mut columns, mut loads), group| {
-                columns.visit(
-                    group,
-                    &mut loads,
-                    |loads, _, holder, path| {
+                for host in columns.take(group) {
+                    columns.visit(host, |holder, path| {
                         let hosts = u64::from(view.switches.hosts(holder.switch as usize));
                         path.iter().for_each(|&(_, slot)| loads[slot as usize] += hosts);
-                    },
-                    |_, _| {},
-                );
+                    });
+                }
                 (columns, loads)
             },
         )

@@ -1,5 +1,7 @@
 //! Hosts in the order that shifts go by, and the links on the paths to them.
 
+use std::ops::Range;
+
 use fabric::Fabric;
 
 use crate::ranks;
@@ -73,33 +75,7 @@ impl<'a> PathView<'a> {
         self.first[switch + 1] - self.first[switch]
     }
 
-    /// The slot by which a switch sends on what is for `lid`. A port that it lacks is as port 0: it leads nowhere.
-    #[inline]
-    fn slot(&self, switch: u32, port: u8) -> u32 {
-        let first = self.first[switch as usize];
-        let slot = first + u32::from(port);
-        if slot < self.first[switch as usize + 1] { slot } else { first }
-    }
-
-    /// Appends the slots on the path from a switch to a host; says whether it arrives, else appends nothing.
-    #[inline]
-    pub(super) fn follow(&self, from: u32, to: Host, path: &mut Vec<u32>) -> bool {
-        let start = path.len();
-        let mut at = from;
-        while at != to.switch {
-            let port = self.rows[at as usize].get(to.lid as usize).copied().unwrap_or(0);
-            let slot = self.slot(at, port);
-            at = self.peer[slot as usize];
-            if at == NONE || path.len() - start >= LONGEST {
-                path.truncate(start);
-                return false;
-            }
-            path.push(slot);
-        }
-        true
-    }
-
-    /// How many groups [`Columns::visit`] cuts the hosts into.
+    /// How many groups [`Columns::take`] cuts the hosts into.
     pub(super) fn groups(&self) -> usize {
         self.hosts.len().div_ceil(GROUP)
     }
@@ -120,10 +96,13 @@ fn numbered(fabric: &Fabric, switches: &Switches) -> (Vec<Host>, Vec<Holder>) {
     (hosts, holders)
 }
 
-/// Scratch for following the paths of all holders to one host after another.
+/// Scratch for following paths to a group of hosts at a time.
 pub(super) struct Columns<'a> {
     view: &'a PathView<'a>,
-    /// The ports of the group's columns: a byte a switch, one column after another.
+    /// The group's hosts.
+    hosts: Range<usize>,
+    /// The ports of their columns, a byte a switch, one column after another. A port that a switch lacks is 0, which
+    /// leads nowhere.
     ports: Vec<u8>,
     /// The host to which a switch's path was last found not to arrive.
     lost: Vec<u32>,
@@ -133,62 +112,66 @@ pub(super) struct Columns<'a> {
 impl<'a> Columns<'a> {
     pub(super) fn new(view: &'a PathView<'a>) -> Self {
         let switches = view.switches.len();
-        Self { view, ports: Vec::new(), lost: vec![NONE; switches], path: Vec::new() }
+        Self { view, hosts: 0..0, ports: Vec::new(), lost: vec![NONE; switches], path: Vec::new() }
     }
 
-    /// Calls `visit` with every host of the group, every holder with a path there, and the (switch, slot) on it; and
-    /// `end` after each host.
-    pub(super) fn visit<S>(
-        &mut self,
-        group: usize,
-        state: &mut S,
-        mut visit: impl FnMut(&mut S, usize, Holder, &[(u32, u32)]),
-        mut end: impl FnMut(&mut S, usize),
-    ) {
-        let hosts = group * GROUP..((group + 1) * GROUP).min(self.view.hosts.len());
-        self.gather(&self.view.hosts[hosts.clone()]);
-        let switches = self.view.switches.len();
-        for (place, host) in hosts.enumerate() {
-            let column = place * switches;
-            for &holder in &self.view.holders {
-                if self.follow(column, host, holder.switch) {
-                    visit(state, host, holder, &self.path);
-                }
+    /// Takes the columns of a group of hosts in hand; returns the hosts' numbers.
+    pub(super) fn take(&mut self, group: usize) -> Range<usize> {
+        self.hosts = group * GROUP..((group + 1) * GROUP).min(self.view.hosts.len());
+        self.gather();
+        self.hosts.clone()
+    }
+
+    /// Calls `visit` with every holder that has a path to a host in hand, and the (switch, slot) on it.
+    pub(super) fn visit(&mut self, host: usize, mut visit: impl FnMut(Holder, &[(u32, u32)])) {
+        for &holder in &self.view.holders {
+            if let Some(path) = self.follow(holder.switch, host) {
+                visit(holder, path);
             }
-            end(state, host);
         }
     }
 
-    /// Copies the group's columns out of the rows, so that each row's cache lines are met once.
-    fn gather(&mut self, hosts: &[Host]) {
+    /// Copies the group's columns out of the rows, so that each row's cache lines are met once: a few rows at a time,
+    /// so that the columns' are too.
+    fn gather(&mut self) {
+        const ROWS: usize = 16;
         let switches = self.view.switches.len();
+        let hosts = &self.view.hosts[self.hosts.clone()];
         self.ports.clear();
         self.ports.resize(hosts.len() * switches, 0);
-        for (switch, row) in self.view.rows.iter().enumerate() {
+        for start in (0..switches).step_by(ROWS) {
+            let end = (start + ROWS).min(switches);
+            let rows = &self.view.rows[start..end];
             for (column, host) in self.ports.chunks_exact_mut(switches).zip(hosts) {
-                column[switch] = row.get(host.lid as usize).copied().unwrap_or(0);
+                for (place, (port, row)) in column[start..end].iter_mut().zip(rows).enumerate() {
+                    let wanted = row.get(host.lid as usize).copied().unwrap_or(0);
+                    *port = if u32::from(wanted) < self.view.slots_of(start + place) { wanted } else { 0 };
+                }
             }
         }
     }
 
-    /// Finds the path from a switch to a host; says whether it arrives.
+    /// The path from a switch to a host in hand; `None` where it does not arrive.
     #[inline]
-    fn follow(&mut self, column: usize, host: usize, from: u32) -> bool {
-        let target = self.view.hosts[host].switch;
+    pub(super) fn follow(&mut self, from: u32, host: usize) -> Option<&[(u32, u32)]> {
+        let view = self.view;
+        let column = (host - self.hosts.start) * view.switches.len();
+        let column = &self.ports[column..column + view.switches.len()];
+        let target = view.hosts[host].switch;
         self.path.clear();
         let mut at = from;
         while at != target {
-            let slot = self.view.slot(at, self.ports[column + at as usize]);
-            let next = self.view.peer[slot as usize];
+            let slot = view.first[at as usize] + u32::from(column[at as usize]);
+            let next = view.peer[slot as usize];
             self.path.push((at, slot));
             if next == NONE || self.path.len() > LONGEST || self.lost[at as usize] == host as u32 {
                 for &(switch, _) in &self.path {
                     self.lost[switch as usize] = host as u32;
                 }
-                return false;
+                return None;
             }
             at = next;
         }
-        true
+        Some(&self.path)
     }
 }

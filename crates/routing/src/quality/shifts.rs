@@ -115,32 +115,20 @@ struct Open {
 fn each_run(view: &PathView, note: impl Fn(u32, Run) + Sync) {
     let count = view.hosts.len();
     (0..view.groups()).into_par_iter().for_each_init(
-        || (Columns::new(view), (vec![Open::default(); view.switches.len()], Vec::new())),
-        |(columns, state), group| {
-            columns.visit(
-                group,
-                state,
-                |(open, touched): &mut (Vec<Open>, Vec<u32>), host, holder, path| {
+        || (Columns::new(view), vec![Open::default(); view.switches.len()], Vec::new()),
+        |(columns, open, touched), group| {
+            for host in columns.take(group) {
+                let end = |slot, from, to| note(slot, Run::new(host, from, to, count));
+                columns.visit(host, |holder, path| {
                     for &(switch, slot) in path {
-                        extend(
-                            &mut open[switch as usize],
-                            touched,
-                            switch,
-                            slot,
-                            holder,
-                            |slot, from, to| {
-                                note(slot, Run::new(host, from, to, count));
-                            },
-                        );
+                        extend(&mut open[switch as usize], touched, switch, slot, holder, end);
                     }
-                },
-                |(open, touched), host| {
-                    for switch in touched.drain(..) {
-                        let run = std::mem::take(&mut open[switch as usize]);
-                        note(run.slot, Run::new(host, run.from, run.to, count));
-                    }
-                },
-            );
+                });
+                for switch in touched.drain(..) {
+                    let run = std::mem::take(&mut open[switch as usize]);
+                    end(run.slot, run.from, run.to);
+                }
+            }
         },
     );
 }
