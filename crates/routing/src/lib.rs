@@ -3,7 +3,7 @@
 //! [`engines`] compute [`Routes`] (tables, lanes) for a [`fabric::Fabric`] whose ports hold their LIDs; [`auto`](auto::auto) picks the
 //! engine by the topology it recognises. [`verify`](verify::verify) judges any tables, ours or foreign ones: every
 //! pair reachable, no forwarding loop, no credit loop, with a witness for what is wrong. [`quality`] counts the paths
-//! on each link; [`Tables::changed_blocks`] is what a subnet manager has to write. [`islands()`] names the parts of a
+//! on each link, and says what no tables could beat; [`Tables::changed_blocks`] is what a subnet manager has to write. [`islands()`] names the parts of a
 //! fabric that is not connected.
 //!
 //! Under the engines lie [`switches`] (the switches alone, densely numbered, with what hangs on them), [`paths`] (the
@@ -37,7 +37,9 @@ pub use error::RouteError;
 pub use islands::{Islands, islands};
 pub use lanes::Lanes;
 pub use options::Options;
-pub use quality::{LinkLoad, link_load};
+pub use quality::{
+    Bounds, LinkLoad, PermutationLoad, ShiftLoad, bounds, link_load, permutation_load, shift_load,
+};
 pub use repair::{NeedsEngine, Patch, PatchEntry, Repairer};
 pub use routes::Routes;
 pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};

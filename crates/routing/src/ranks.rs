@@ -143,7 +143,7 @@ pub fn tree_order(switches: &Switches, rank: &[u32]) -> Vec<u32> {
 }
 
 /// The smallest switch of each group that hangs together by switches of rank `level` and lower.
-fn groups_up_to(switches: &Switches, rank: &[u32], level: u32) -> Vec<u32> {
+pub(crate) fn groups_up_to(switches: &Switches, rank: &[u32], level: u32) -> Vec<u32> {
     let mut group = vec![u32::MAX; rank.len()];
     let mut waiting = Vec::new();
     for start in 0..rank.len() {

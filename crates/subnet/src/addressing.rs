@@ -38,8 +38,11 @@ impl SubnetManager {
             self.devices.fabric.set_lid(port, lid, 0);
         }
         self.lids_given = taken.len();
-        self.config.known_lids.extend(lids.iter().map(|(&guid, &lid)| (guid, lid)));
-        self.say(Event::LidsAssigned { lids, new: without.len() });
+        // Who is away keeps its LID on record, unless somebody else had to have it.
+        let given: BTreeSet<Lid> = lids.values().copied().collect();
+        self.config.known_lids.retain(|_, lid| !given.contains(lid));
+        self.config.known_lids.extend(lids);
+        self.say(Event::LidsAssigned { lids: self.config.known_lids.clone(), new: without.len() });
         Ok(())
     }
 
@@ -150,6 +153,8 @@ impl SubnetManager {
         without: &BTreeSet<PortId>,
     ) {
         let needed: usize = rows.iter().map(Vec::len).sum();
+        let away: BTreeSet<Lid> =
+            self.config.known_lids.values().copied().filter(|lid| !taken.contains_key(lid)).collect();
         let end = aligned_end(rows);
         let aligned = end <= most.0 && end <= BLOCK + needed as u32 + needed as u32 / MOST_WASTE;
         // Adapters begin with the second block: with 16, 32 or 64 of them a leaf, blocks and leaves then agree.
@@ -162,16 +167,22 @@ impl SubnetManager {
                 next = next.next_multiple_of(BLOCK);
             }
             for port in wanted {
-                while !is_free(Lid(next), taken) {
+                while !is_free(Lid(next), taken) || away.contains(&Lid(next)) {
                     next += 1;
+                }
+                while next > most.0
+                    && spare <= most.0
+                    && (!is_free(Lid(spare), taken) || away.contains(&Lid(spare)))
+                {
+                    spare += 1;
                 }
                 let lid = if next <= most.0 {
                     next
-                } else {
-                    while !is_free(Lid(spare), taken) {
-                        spare += 1;
-                    }
+                } else if spare <= most.0 {
                     spare
+                } else {
+                    // None is left but those of ports that are away: there are no more ports than LIDs.
+                    (1..=most.0).find(|&lid| is_free(Lid(lid), taken)).unwrap_or(most.0)
                 };
                 taken.insert(Lid(lid), port);
                 next = next.max(lid + 1);

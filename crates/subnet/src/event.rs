@@ -42,7 +42,7 @@ pub enum Event {
     Finding(Finding),
     /// LIDs were given out: keep them for the next start.
     LidsAssigned {
-        /// Every end port's LID by its GUID.
+        /// Every end port's LID by its GUID, those of ports that are away too.
         #[serde(skip)]
         lids: BTreeMap<Guid, Lid>,
         /// How many of them are new.
