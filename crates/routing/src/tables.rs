@@ -48,6 +48,21 @@ impl Tables {
         Self::filled(fabric, top_lid, |_, _, row| row.fill(NO_ROUTE))
     }
 
+    /// Tables of `width` entries a row, copied from each switch's row as `held` gives it; entries beyond its end, and switches
+    /// without one, have no route.
+    pub fn from_rows<'a>(
+        fabric: &Fabric,
+        width: usize,
+        held: impl Fn(NodeId) -> Option<&'a [u8]> + Sync,
+    ) -> Self {
+        Self::filled(fabric, (width.max(BLOCK) - 1) as u32, |_, switch, row| {
+            let held = held(switch).unwrap_or(&[]);
+            let length = held.len().min(row.len());
+            row[..length].copy_from_slice(&held[..length]);
+            row[length..].fill(NO_ROUTE);
+        })
+    }
+
     /// Tables whose rows `fill` writes, in parallel: it gets a row's number, its switch, and the row, all 0.
     pub(crate) fn filled(
         fabric: &Fabric,

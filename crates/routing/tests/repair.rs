@@ -9,7 +9,10 @@ use fabric::{Fabric, NodeId, PortId};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use routing::{Options, Patch, Repairer, Routes, Tables, engine_by_name, islands, tables::lids_of, verify};
+use routing::{
+    Old, Options, Patch, Repairer, Routes, Tables, engine_by_name, islands, tables::lids_of, transition,
+    verify,
+};
 
 fn route(fabric: &Fabric) -> Routes {
     let options = Options::default();
@@ -154,6 +157,21 @@ fn change(
     changed
 }
 
+/// Goes over to what the engine would choose for the fabric as it is, where the order of the paths stays.
+fn spread_anew(fabric: &Fabric, routes: &mut Routes, repairer: &mut Repairer, rng: &mut Xoshiro256PlusPlus) {
+    let wanted = route(fabric);
+    let heights = routes.heights.clone().unwrap();
+    let wide = wanted.tables.width() == routes.tables.width();
+    if wanted.heights.as_ref() != Some(&heights) || !wide {
+        return;
+    }
+    let patch = transition(fabric, &heights, &routes.tables, &wanted.tables, Old::Unknown).unwrap();
+    *repairer = Repairer::new(fabric, &wanted).unwrap();
+    let mut unused = Repairer::new(fabric, &wanted).unwrap();
+    assert!(write(fabric, &mut routes.tables, &mut unused, &patch, rng, usize::MAX));
+    assert!(routes.tables == wanted.tables);
+}
+
 /// What became of the changes: repaired, left to the engine.
 fn journey(mut fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -182,6 +200,9 @@ fn journey(mut fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
             }
         }
         is_whole(&fabric, &routes.tables);
+        if rng.next_u32().is_multiple_of(3) {
+            spread_anew(&fabric, &mut routes, &mut repairer, &mut rng);
+        }
     }
     counts
 }

@@ -42,7 +42,7 @@ impl SubnetManager {
         let fabric = &self.devices.fabric;
         let nodes: FxHashMap<ib::Guid, NodeId> =
             tables.switches().iter().map(|&node| (fabric.guid(node), node)).collect();
-        self.former = Some(Former { tables, nodes });
+        self.former = Some(Former { tables, nodes, heights: self.heights.take() });
     }
 
     /// Every port that the manager configures: a switch's port 0, and both ends of every link.

@@ -28,6 +28,8 @@ pub struct Config {
     pub retries: u8,
     /// Time between two light sweeps.
     pub sweep_interval: Duration,
+    /// How long a fabric must be quiet after a change until paths are spread anew over what there is.
+    pub rebalance_after: Duration,
     /// LIDs of former runs by port GUID: a port keeps its own.
     pub known_lids: BTreeMap<Guid, Lid>,
     /// The key written to every port, and sent with every request.
@@ -62,6 +64,7 @@ impl Default for Config {
             timeout: Duration::from_millis(200),
             retries: 3,
             sweep_interval: Duration::from_secs(10),
+            rebalance_after: Duration::from_secs(30),
             known_lids: BTreeMap::new(),
             m_key: 0,
             priority: 8,

@@ -27,6 +27,8 @@ pub enum Work {
     Route,
     /// New ways around a change, and their proof.
     Repair,
+    /// Better ways some time after a change: the same as `Route`, over the graph as it is.
+    Rebalance,
 }
 
 /// What the manager says.
@@ -90,6 +92,13 @@ pub enum Event {
         mads: u64,
         /// From the first word of it to the last answer.
         seconds: f64,
+    },
+    /// Some time after a change, paths were spread anew over what there is.
+    Rebalanced {
+        /// Entries of forwarding tables that changed.
+        entries: usize,
+        /// Blocks written for it.
+        blocks: u64,
     },
     /// A link flaps and is left down for a while.
     HeldDown {

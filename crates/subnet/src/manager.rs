@@ -14,7 +14,7 @@ use crate::event::{Event, Input, Work};
 use crate::exchange::{Exchange, Outcome, Target};
 use crate::finding::{Finding, FindingKind};
 use crate::healing::Healing;
-use crate::programming::Counts;
+use crate::programming::{Counts, Programming};
 use crate::report::{Progress, Report, Seconds, Verified};
 use crate::request::Request;
 use crate::standby::Others;
@@ -46,6 +46,8 @@ pub enum Phase {
 pub(crate) struct Former {
     pub tables: Tables,
     pub nodes: FxHashMap<ib::Guid, NodeId>,
+    /// The order that their paths climb by.
+    pub heights: Option<Vec<u32>>,
 }
 
 /// A subnet manager.
@@ -78,6 +80,9 @@ pub struct SubnetManager {
     pub(crate) sweeping: Sweeping,
     pub(crate) others: Others,
     pub(crate) healing: Healing,
+    /// The order that the paths of `tables` climb by.
+    pub(crate) heights: Option<Vec<u32>>,
+    pub(crate) programming: Programming,
     /// Switches that did not confirm a block of their table: what they hold is not known.
     pub(crate) doubtful: FxHashSet<ib::Guid>,
 }
@@ -110,6 +115,8 @@ impl SubnetManager {
             sweeping: Sweeping::default(),
             others: Others::default(),
             healing: Healing::default(),
+            heights: None,
+            programming: Programming::Plain,
             doubtful: FxHashSet::default(),
         };
         manager.begin_discovery(now);
@@ -203,6 +210,7 @@ impl SubnetManager {
         match self.work.take() {
             Some(Work::Route) => self.compute_paths(now),
             Some(Work::Repair) => self.repair(now),
+            Some(Work::Rebalance) => self.rebalance(now),
             None => return,
         }
         self.advance(now);
@@ -339,7 +347,7 @@ impl SubnetManager {
         }
         match self.phase {
             Phase::Discover => self.end_discovery(now),
-            Phase::Program => self.begin_arming(now),
+            Phase::Program => self.end_programming(now),
             Phase::Arm => self.begin_activation(now),
             Phase::Activate => self.come_up(now),
             Phase::Up => return self.advance_heal(now) || self.end_sweep(now),

@@ -1,7 +1,8 @@
 //! LIDs, tables and their proof, before anything is written.
 
+use fabric::NodeId;
 use ib::Time;
-use routing::{Options, RouteError, Routes, Tables, auto, engine_by_name, verify};
+use routing::{Old, Options, Patch, RouteError, Routes, Tables, auto, engine_by_name, transition, verify};
 
 use crate::event::Event;
 use crate::finding::FindingKind;
@@ -38,9 +39,58 @@ impl SubnetManager {
             self.refuse(now, reason);
             return;
         }
+        let gentle = self.gently(&routes);
         self.heal_from(&routes);
-        self.tables = Some(routes.tables);
-        self.begin_programming(now);
+        self.heights = routes.heights;
+        match gentle {
+            Some((held, patch)) => {
+                self.tables = Some(held);
+                self.program_gently(now, &patch);
+            }
+            None => {
+                self.tables = Some(routes.tables);
+                self.begin_programming(now);
+            }
+        }
+    }
+
+    /// The tables in service, and how to come from them to these routes without breaking a pair that works, where that is
+    /// possible: no switch is fresh or holds what is not known, and what they hold climbs by the same order.
+    fn gently(&self, routes: &Routes) -> Option<(Tables, Patch)> {
+        let heights = routes.heights.as_ref()?;
+        let wanted = &routes.tables;
+        let holds = |node: NodeId| self.reached[node.index()] && self.held_row(node).is_some();
+        if !wanted.switches().iter().all(|&node| holds(node)) {
+            return None;
+        }
+        let held = Tables::from_rows(&self.devices.fabric, wanted.width(), |node| self.held_row(node));
+        let sure = self.former.as_ref().is_some_and(|former| former.heights.as_ref() == Some(heights));
+        let patch = transition(
+            &self.devices.fabric,
+            heights,
+            &held,
+            wanted,
+            if sure { Old::InOrder } else { Old::Unknown },
+        )?;
+        Some((held, patch))
+    }
+
+    /// Some time after a change: spreads all paths anew over the graph as it is, where their order stays the same.
+    pub(crate) fn rebalance(&mut self, now: Time) {
+        let Ok(routes) = self.route() else { return };
+        let Some(tables) = &self.tables else { return };
+        let heights = routes.heights.as_deref().filter(|&heights| self.heights.as_deref() == Some(heights));
+        let Some(heights) = heights else { return };
+        let all_reached = routes.tables.switches().iter().all(|&node| self.reached[node.index()]);
+        if !all_reached || !verify(&self.devices.fabric, &routes.tables).is_clean() {
+            return;
+        }
+        let Some(patch) = transition(&self.devices.fabric, heights, tables, &routes.tables, Old::InOrder)
+        else {
+            return;
+        };
+        self.heal_from(&routes);
+        self.write_rebalance(now, &patch);
     }
 
     /// Computes all tables anew over the graph as it is.

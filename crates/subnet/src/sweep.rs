@@ -39,6 +39,11 @@ impl Sweeping {
         self.anew.is_some()
     }
 
+    /// What a sweep has found that needs a look at the whole fabric.
+    pub fn take_change(&mut self) -> Option<String> {
+        self.changed.take()
+    }
+
     /// These ports are asked again in sweeps.
     pub fn look_for(&mut self, orphans: Vec<PortId>) {
         self.orphans = orphans;

@@ -196,6 +196,124 @@ impl<'a> Column<'a> {
         Ok(reach)
     }
 
+    /// Adds to `entries` what turns the column of `old` into that of `new`. Fails where packets of an adapter would go against
+    /// the order in `new`.
+    pub fn replace(
+        &mut self,
+        old: &Tables,
+        new: &Tables,
+        lid: u32,
+        home: Option<Home>,
+        entries: &mut Vec<PatchEntry>,
+    ) -> Result<(), Stuck> {
+        let network = self.network;
+        for row in 0..network.rows() {
+            self.old[row] = old.row_at(row)[lid as usize];
+            let port = new.row_at(row)[lid as usize];
+            self.set(row as u32, port, network.next(row as u32, port));
+        }
+        self.classify(home);
+        if home.is_some_and(|home| home.adapter) && self.goes_around() {
+            return Err(Stuck);
+        }
+        let mut last = 0;
+        self.waves.order(network, &self.old, &self.new, &self.next, &self.way, |row, port, wave| {
+            last = last.max(wave + 1);
+            entries.push(PatchEntry { wave, row, lid, port });
+        });
+        // Entries that lead nowhere any more come when nobody's way needs them.
+        for row in 0..network.rows() {
+            if self.way[row] == Way::None && self.old[row] != self.new[row] {
+                entries.push(PatchEntry { wave: last, row: row as u32, lid, port: self.new[row] });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether adapters' packets for a LID keep to the order in any tables, as far as they get.
+    pub fn keeps_order(&mut self, tables: &Tables, lid: u32, home: Home) -> bool {
+        let network = self.network;
+        if !home.adapter {
+            return true;
+        }
+        for row in 0..network.rows() {
+            let port = tables.row_at(row)[lid as usize];
+            self.set(row as u32, port, network.next(row as u32, port));
+        }
+        // By every switch that adapters' packets reach: highest first it is known whether they come down to it.
+        self.look.fill(false);
+        let mut came_down = std::mem::take(&mut self.look);
+        let mut sound = true;
+        let mut carries: Vec<bool> = network.holders.clone();
+        for &row in &network.ascending {
+            self.pass_on(row, &mut carries, &mut came_down, true);
+        }
+        for &row in network.ascending.iter().rev() {
+            sound &= self.pass_on(row, &mut carries, &mut came_down, false);
+        }
+        self.look = came_down;
+        sound
+    }
+
+    /// Passes a switch's packets on, upwards or downwards; says whether none goes up that came down.
+    fn pass_on(&self, row: u32, carries: &mut [bool], came_down: &mut [bool], upwards: bool) -> bool {
+        let next = self.next[row as usize];
+        if next == NONE || !carries[row as usize] {
+            return true;
+        }
+        let up = self.is_above(next, row);
+        if up == upwards {
+            carries[next as usize] = true;
+            came_down[next as usize] |= !up;
+        }
+        upwards || !up || !came_down[row as usize]
+    }
+
+    /// Finds out how every switch stands to the destination by the entries in `new`.
+    fn classify(&mut self, home: Option<Home>) {
+        let network = self.network;
+        self.way.fill(Way::None);
+        if let Some(home) = home.filter(|home| self.new[home.row as usize] == home.port) {
+            self.way[home.row as usize] = Way::Down;
+            self.next[home.row as usize] = NONE;
+        }
+        for &row in &network.ascending {
+            let next = self.next[row as usize];
+            if next != NONE && self.is_down(row, next) {
+                self.way[row as usize] = Way::Down;
+            }
+        }
+        for &row in network.ascending.iter().rev() {
+            let next = self.next[row as usize];
+            let waits = self.way[row as usize] == Way::None;
+            if waits && next != NONE && self.is_above(next, row) && self.way[next as usize] != Way::None {
+                self.way[row as usize] = Way::Up;
+            }
+        }
+        let mut left: Vec<u32> =
+            network.ascending.iter().copied().filter(|&row| self.way[row as usize] == Way::None).collect();
+        loop {
+            let before = left.len();
+            left.retain(|&row| {
+                let next = self.next[row as usize];
+                let found = next != NONE && self.way[next as usize] != Way::None;
+                if found {
+                    self.way[row as usize] = Way::Around;
+                }
+                !found
+            });
+            if left.len() == before {
+                break;
+            }
+        }
+    }
+
+    /// Whether an adapter's packets would go around, against the order.
+    fn goes_around(&self) -> bool {
+        let holders = self.network.holders.iter().zip(&self.way);
+        holders.into_iter().any(|(&holder, &way)| holder && way == Way::Around)
+    }
+
     fn set(&mut self, row: u32, port: u8, next: u32) {
         self.new[row as usize] = port;
         self.next[row as usize] = next;

@@ -17,6 +17,7 @@ mod check;
 mod column;
 mod network;
 mod patch;
+mod transition;
 mod waves;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,6 +32,7 @@ use crate::tables::{Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
 use network::Network;
 pub use patch::{Patch, PatchEntry};
+pub use transition::{Old, transition};
 
 /// Entries that a repair looks at before the engine is the quicker way: about a second's work.
 const MOST_LOOKS: usize = 200_000_000;

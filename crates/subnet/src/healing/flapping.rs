@@ -80,15 +80,15 @@ mod tests {
         let (a, b) = ((Guid(9), 1), (Guid(4), 1));
         let holds: Vec<_> = (0..5)
             .map(|_| {
-                now = now + second * 20;
+                now += second * 20;
                 let hold = flapping.lost(now, a, b);
-                now = now + hold.unwrap_or_default();
+                now += hold.unwrap_or_default();
                 while flapping.release(now).is_some() {}
                 hold
             })
             .collect();
         assert_eq!(holds, [None, None, Some(second), Some(2 * second), Some(4 * second)]);
-        now = now + Duration::from_secs(600);
+        now += Duration::from_secs(600);
         assert_eq!(flapping.lost(now, b, a), None, "it was quiet for long");
     }
 

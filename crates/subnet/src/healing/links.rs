@@ -118,6 +118,10 @@ impl SubnetManager {
                 self.healing.changed.insert(node);
                 self.reached[node.index()] = true;
                 self.healing.raise.push(port);
+                if self.devices.fabric.is_switch(node) {
+                    // It may have started afresh meanwhile: then its table is empty.
+                    self.schedule(node, Request::Sweep(node));
+                }
                 if !self.devices.fabric.is_switch(node) && self.devices.fabric.kind(node) != NodeKind::Router
                 {
                     self.schedule(node, Request::GetPartitions(port));
@@ -132,7 +136,11 @@ impl SubnetManager {
     }
 
     /// What ports hold is known: writes what they should hold and takes them to ARMED.
-    pub(super) fn arm_raised(&mut self) {
+    pub(super) fn arm_raised(&mut self, now: Time) {
+        if let Some(cause) = self.sweeping.take_change() {
+            self.look_anew(now, cause);
+            return;
+        }
         self.healing.stage = Stage::Raise(Raising::Arm);
         for port in self.healing.raise.clone() {
             let node = self.devices.fabric.node_of(port);

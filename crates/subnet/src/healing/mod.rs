@@ -81,6 +81,10 @@ pub(crate) struct Healing {
     waves: VecDeque<Vec<PatchEntry>>,
     /// Whether waves were given up because something else happened.
     undone: bool,
+    /// How many entries a rebalance at hand changes.
+    rebalancing: Option<usize>,
+    /// When to spread paths anew.
+    rebalance_at: Option<Time>,
     flapping: Flapping,
     /// Why the whole fabric must be looked at anew.
     anew: Option<String>,
@@ -194,11 +198,9 @@ impl SubnetManager {
             Stage::Gather(due) => Some(due),
             _ => None,
         };
-        let held = self.healing.flapping.next_release();
-        match (gather, held) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        let idle = self.healing.stage == Stage::Idle;
+        let rebalance = self.healing.rebalance_at.filter(|_| idle);
+        [gather, self.healing.flapping.next_release(), rebalance].into_iter().flatten().min()
     }
 
     /// Time has passed.
@@ -217,6 +219,13 @@ impl SubnetManager {
         {
             self.begin_look();
         }
+        if self.healing.stage == Stage::Idle
+            && self.healing.rebalance_at.is_some_and(|at| at <= now)
+            && self.exchange.is_idle()
+        {
+            self.healing.rebalance_at = None;
+            self.want_work(Work::Rebalance);
+        }
     }
 
     /// Nothing is under way: goes on to the next stage; says whether there was one.
@@ -225,7 +234,7 @@ impl SubnetManager {
             Stage::Idle | Stage::Gather(_) | Stage::Repair => return false,
             Stage::Look => self.end_look(now),
             Stage::Write => self.next_wave(now),
-            Stage::Raise(Raising::Ask) => self.arm_raised(),
+            Stage::Raise(Raising::Ask) => self.arm_raised(now),
             Stage::Raise(Raising::Arm) => self.activate_raised(),
             Stage::Raise(Raising::Activate) => self.end_raise(now),
         }
@@ -240,6 +249,8 @@ impl SubnetManager {
     /// Finds new ways around what was lost, and over what came back.
     pub(crate) fn repair(&mut self, now: Time) {
         let changed: Vec<NodeId> = std::mem::take(&mut self.healing.changed).into_iter().collect();
+        // What is left of a rebalance is left for later.
+        self.healing.rebalancing = None;
         self.healing.undone = false;
         let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else { return };
         match repairer.repair(&self.devices.fabric, tables, &changed) {
@@ -270,10 +281,16 @@ impl SubnetManager {
     fn healed(&mut self, now: Time) {
         self.healing.stage = Stage::Idle;
         self.sweeping.look_for(self.orphans());
+        if let Some(entries) = self.healing.rebalancing.take() {
+            let before = self.healing.heal.take().map_or(0, |heal| heal.blocks);
+            self.say(Event::Rebalanced { entries, blocks: self.counts.blocks_written() - before });
+            return;
+        }
         let Some(heal) = self.healing.heal.take() else { return };
         if heal.lost + heal.back == 0 {
             return;
         }
+        self.healing.rebalance_at = Some(now + self.config.rebalance_after);
         self.say(Event::Healed {
             cause: heal.cause,
             lost: heal.lost,

@@ -6,8 +6,9 @@ use fabric::NodeId;
 use ib::Time;
 use routing::{Patch, PatchEntry};
 
+use super::Stage;
 use crate::event::Event;
-use crate::manager::SubnetManager;
+use crate::manager::{Phase, SubnetManager};
 use crate::request::Request;
 
 /// Rows that were not reached from the change.
@@ -67,12 +68,37 @@ impl SubnetManager {
         self.after_write(now);
     }
 
+    /// Takes a patch to write, wave by wave.
+    pub(crate) fn write_in_waves(&mut self, patch: &Patch) {
+        self.healing.waves = patch.waves().map(<[PatchEntry]>::to_vec).collect();
+    }
+
+    /// Begins the next wave; says whether there was one.
+    pub(crate) fn begin_wave(&mut self) -> bool {
+        let wave = self.healing.waves.pop_front();
+        if let Some(wave) = &wave {
+            self.write_wave(wave);
+        }
+        wave.is_some()
+    }
+
+    /// Writes a rebalance while the fabric is in service.
+    pub(crate) fn write_rebalance(&mut self, now: Time, patch: &Patch) {
+        self.write_in_waves(patch);
+        self.begin_heal(now, "paths are spread anew");
+        self.healing.rebalancing = Some(patch.entries().len());
+        self.healing.stage = Stage::Write;
+        self.next_wave(now);
+    }
+
     fn write_wave(&mut self, wave: &[PatchEntry]) {
         let Some(tables) = &mut self.tables else { return };
         // Who is cut off holds what it held: it is written when it is back.
         let reached = |entry: &&PatchEntry| self.reached[tables.switches()[entry.row as usize].index()];
         let wave: Vec<PatchEntry> = wave.iter().filter(reached).copied().collect();
-        if let Some(repairer) = &mut self.healing.repairer {
+        // What the engine itself has chosen is where it belongs.
+        let repairs = self.phase == Phase::Up && self.healing.rebalancing.is_none();
+        if let Some(repairer) = self.healing.repairer.as_mut().filter(|_| repairs) {
             repairer.displace(tables, &wave);
         }
         for block in Patch::apply(tables, &wave) {

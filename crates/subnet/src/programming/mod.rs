@@ -10,28 +10,83 @@ use ib::{
 
 pub(crate) use counts::{Counts, kind_name};
 
+use routing::{NO_ROUTE, Patch};
+
 use crate::manager::{Phase, SubnetManager};
 use crate::request::{Request, Subject};
 
 /// Parts of an arbitration table, as the modifier counts them: low and high priority, the first 32 entries of each.
 pub(crate) const ARBITRATION_PARTS: [u8; 2] = [1, 3];
 
+/// How tables are being written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Programming {
+    /// Block by block, switch by switch: nothing is in service yet, or nothing that could mix with it.
+    #[default]
+    Plain,
+    /// Entries that are going to change drop their packets first; then all are written. Old and new ways never mix, so no
+    /// circle of links can wait for each other.
+    Drain,
+    /// Wave by wave, so that no pair that works breaks.
+    Waves,
+}
+
 impl SubnetManager {
     pub(crate) fn begin_programming(&mut self, now: Time) {
         self.enter(now, Phase::Program);
-        self.cursor.clear();
-        let nodes: Vec<NodeId> =
-            self.devices.fabric.nodes().filter(|&node| self.reached[node.index()]).collect();
-        for node in nodes {
-            if self.devices.fabric.is_switch(node) {
-                // Tables first: until its top is raised a fresh switch forwards nothing.
-                self.schedule(node, Request::ProgramTables(node));
-                if self.wanted_switch(node) != self.devices.switches[node.index()] {
-                    self.schedule(node, Request::SetSwitch(node));
-                }
-            } else {
-                self.program_adapter(node);
+        let in_service = |node: &NodeId| self.devices.tables.contains_key(node);
+        let drain = self.former.is_some() || self.reached_switches().iter().any(in_service);
+        self.programming = if drain { Programming::Drain } else { Programming::Plain };
+        self.program_adapters();
+        self.program_switches();
+    }
+
+    /// Writes waves of entries that come from tables in service, one after another.
+    pub(crate) fn program_gently(&mut self, now: Time, patch: &Patch) {
+        self.enter(now, Phase::Program);
+        self.programming = Programming::Waves;
+        self.write_in_waves(patch);
+        self.program_adapters();
+    }
+
+    /// What could be written so far is: the next wave, or the second half after a drain, or on to the ports.
+    pub(crate) fn end_programming(&mut self, now: Time) {
+        if self.programming == Programming::Waves && self.begin_wave() {
+            return;
+        }
+        match self.programming {
+            Programming::Waves | Programming::Drain => {
+                self.programming = Programming::Plain;
+                self.program_switches();
             }
+            Programming::Plain => self.begin_arming(now),
+        }
+    }
+
+    fn reached_switches(&self) -> Vec<NodeId> {
+        self.devices.fabric.switches().filter(|&node| self.reached[node.index()]).collect()
+    }
+
+    fn program_switches(&mut self) {
+        self.cursor.clear();
+        for node in self.reached_switches() {
+            self.schedule(node, Request::ProgramTables(node));
+            // Tables first: until its top is raised a fresh switch forwards nothing.
+            let differs = self.wanted_switch(node) != self.devices.switches[node.index()];
+            if differs && self.programming == Programming::Plain {
+                self.schedule(node, Request::SetSwitch(node));
+            }
+        }
+    }
+
+    fn program_adapters(&mut self) {
+        let adapters = self
+            .devices
+            .fabric
+            .nodes()
+            .filter(|&node| self.reached[node.index()] && !self.devices.fabric.is_switch(node));
+        for node in adapters.collect::<Vec<_>>() {
+            self.program_adapter(node);
         }
     }
 
@@ -82,33 +137,55 @@ impl SubnetManager {
         }
     }
 
-    /// The next block of a switch's table that differs from what it holds.
-    pub(crate) fn next_changed_block(&mut self, node: NodeId) -> Option<u32> {
-        let tables = self.tables.as_ref()?;
-        let top = tables.top_lid(node);
-        let row = tables.row(node);
+    /// What a switch held before, as far as it is known: none of it where it is fresh.
+    pub(crate) fn held_row(&self, node: NodeId) -> Option<&[u8]> {
         let fresh = self.devices.switches[node.index()].linear_fdb_top.0 == 0;
-        let held: Option<&[u8]> = match self.devices.tables.get(&node) {
+        match self.devices.tables.get(&node) {
             Some(table) => Some(table),
             None if fresh => None,
-            None => self.former.as_ref().and_then(|former| {
+            None => {
+                let former = self.former.as_ref()?;
                 let old = former.nodes.get(&self.devices.fabric.guid(node))?;
                 Some(former.tables.row(*old))
-            }),
-        };
-        if self.cursor.len() <= node.index() {
-            self.cursor.resize(node.index() + 1, 0);
-        }
-        let cursor = &mut self.cursor[node.index()];
-        while *cursor <= top / 64 {
-            let block = *cursor;
-            *cursor += 1;
-            let range = block as usize * 64..block as usize * 64 + 64;
-            if held.and_then(|held| held.get(range.clone())) != Some(&row[range]) {
-                return Some(block);
             }
         }
-        None
+    }
+
+    /// A block as it is written now.
+    fn block_to_write(&self, node: NodeId, block: u32) -> Option<[u8; 64]> {
+        let wanted = *self.tables.as_ref()?.block(node, block);
+        if self.programming != Programming::Drain {
+            return Some(wanted);
+        }
+        let start = block as usize * 64;
+        let held: &[u8; 64] = self.held_row(node)?.get(start..)?.first_chunk()?;
+        Some(std::array::from_fn(|i| if held[i] == wanted[i] { held[i] } else { NO_ROUTE }))
+    }
+
+    /// The next block of a switch's table that differs from what it holds.
+    pub(crate) fn next_changed_block(&mut self, node: NodeId) -> Option<u32> {
+        let top = self.tables.as_ref()?.top_lid(node);
+        let mut block = *self.cursor_of(node);
+        let found = loop {
+            if block > top / 64 {
+                break None;
+            }
+            let start = block as usize * 64;
+            let held = self.held_row(node).and_then(|held| held.get(start..start + 64));
+            let wanted = self.block_to_write(node, block);
+            block += 1;
+            let differs = match (held, &wanted) {
+                (Some(held), Some(wanted)) => held != wanted,
+                // There is nothing to drain in what is not known or fresh.
+                (None, _) => self.programming != Programming::Drain,
+                (Some(_), None) => false,
+            };
+            if differs {
+                break Some(block - 1);
+            }
+        };
+        *self.cursor_of(node) = block;
+        found
     }
 
     /// The device that a request is for; none for what looks beyond a port.
@@ -156,7 +233,7 @@ impl SubnetManager {
                 mad.put(&SwitchInfo { state_change: held.state_change, ..self.wanted_switch(node) });
             }
             Request::SetTable(node, block) => {
-                mad.put(&LinearForwardingTable(*self.tables.as_ref()?.block(node, block)));
+                mad.put(&LinearForwardingTable(self.block_to_write(node, block)?));
             }
             Request::SetPartitions(port) => mad.put(&with_default(*devices.partitions.get(&port)?)),
             Request::SetMapping(port) => mad.put(&self.wanted_mapping(port)),

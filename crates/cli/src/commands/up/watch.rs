@@ -151,6 +151,13 @@ impl Watcher {
                     ),
                 );
             }
+            Event::Rebalanced { entries, blocks } => {
+                let entries = count(*entries as u64, "table entry");
+                self.line(
+                    time,
+                    &format!("rebalanced: {entries} changed, {} written", count(*blocks, "block")),
+                );
+            }
             Event::HeldDown { port, seconds: held } => {
                 let held = seconds(*held);
                 self.line(
