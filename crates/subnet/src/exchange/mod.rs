@@ -20,6 +20,14 @@ use window::Window;
 /// The most requests under way, whatever the window says: transaction numbers have 16 bits for the place.
 const MOST_UNDER_WAY: usize = 4096;
 
+/// How often to ask again soon, by the time that answers usually take, before the waiting time set by hand begins: a single
+/// loss then costs next to nothing.
+const EARLY: u8 = 2;
+/// How many times the usual time means that an answer is lost; the second time, the square of it.
+const LATE: u32 = 8;
+/// The least time to wait: agents pause now and then.
+const LEAST: Duration = Duration::from_millis(1);
+
 /// A request sent again is taken to be off the wire after this part of the time-out.
 const GRACE: u32 = 8;
 
@@ -30,8 +38,10 @@ struct UnderWay {
     target: Target,
     sent: Time,
     first_sent: Time,
-    /// How often it was sent before.
+    /// Which waiting time is its own now: the early ones come first, where the usual time is known.
     attempt: u8,
+    /// Which was the first.
+    first: u8,
     /// Hops to the device: how long an answer takes depends on it.
     hops: u8,
     generation: u16,
@@ -79,10 +89,10 @@ impl Exchange {
             free: Vec::new(),
             queue: Queue::new(config.max_per_device.max(1)),
             window: Window::new(config.max_wire_smps, MOST_UNDER_WAY, config.flow_controlled),
-            deadlines: vec![VecDeque::new(); usize::from(config.retries) + 1],
+            deadlines: vec![VecDeque::new(); usize::from(config.retries + EARLY) + 1],
             resend: VecDeque::new(),
             timeout: config.timeout,
-            retries: config.retries,
+            retries: config.retries + EARLY,
             under_way: 0,
             gone: 0,
             resent: VecDeque::new(),
@@ -147,11 +157,11 @@ impl Exchange {
             slot.sent = now;
             slot.waits = false;
             let was_counted = std::mem::replace(&mut slot.counted, true);
-            let (request, attempt) = (slot.request, slot.attempt);
+            let (request, attempt, hops) = (slot.request, slot.attempt, slot.hops);
             self.gone -= usize::from(!was_counted);
-            self.resent.push_back((now + self.timeout / GRACE, tid));
-            let wait = self.timeout.saturating_mul(1 << attempt.min(10));
-            self.deadlines[usize::from(attempt)].push_back((now + wait, tid));
+            let wait = self.wait(attempt, hops);
+            self.resent.push_back((now + self.timeout.min(wait) / GRACE, tid));
+            self.await_until(now + wait, attempt, tid);
             return Some((request, tid));
         }
         None
@@ -177,6 +187,23 @@ impl Exchange {
         self.queue.end_turn(target, false);
     }
 
+    /// How long to wait for an answer.
+    fn wait(&self, attempt: u8, hops: u8) -> Duration {
+        let late = self.window.usual(hops).unwrap_or(self.timeout).saturating_mul(LATE).max(LEAST);
+        match attempt.checked_sub(EARLY) {
+            Some(attempt) => self.timeout.saturating_mul(1 << attempt.min(10)),
+            None if attempt == 0 => late.min(self.timeout),
+            None => late.saturating_mul(LATE).min(self.timeout),
+        }
+    }
+
+    /// Within one attempt deadlines come in order: one that would come before the last is as late as that.
+    fn await_until(&mut self, due: Time, attempt: u8, tid: u32) {
+        let deadlines = &mut self.deadlines[usize::from(attempt)];
+        let due = deadlines.back().map_or(due, |&(last, _)| last.max(due));
+        deadlines.push_back((due, tid));
+    }
+
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
     pub fn begin(&mut self, now: Time, target: Target, request: Request, hops: u8, keep: bool) -> u32 {
         let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
@@ -194,6 +221,7 @@ impl Exchange {
                     sent: now,
                     first_sent: now,
                     attempt: 0,
+                    first: 0,
                     hops,
                     generation: 0,
                     active: false,
@@ -204,13 +232,15 @@ impl Exchange {
                 (self.places.len() - 1) as u16
             }
         };
+        let first = if self.window.usual(hops).is_some() { 0 } else { EARLY };
         let slot = &mut self.places[usize::from(place)];
         *slot = UnderWay {
             request,
             target,
             sent: now,
             first_sent: now,
-            attempt: 0,
+            attempt: first,
+            first,
             hops,
             generation: slot.generation.wrapping_add(1),
             active: true,
@@ -219,7 +249,7 @@ impl Exchange {
         };
         let tid = u32::from(slot.generation) << 16 | u32::from(place);
         self.under_way += 1;
-        self.deadlines[0].push_back((now + self.timeout, tid));
+        self.await_until(now + self.wait(first, hops), first, tid);
         tid
     }
 
@@ -238,22 +268,23 @@ impl Exchange {
     pub fn answered(&mut self, now: Time, tid: u32) {
         let Some(slot) = self.slot(tid) else { return };
         slot.active = false;
-        let (target, attempt, sent, hops) = (slot.target, slot.attempt, slot.first_sent, slot.hops);
+        let again = slot.attempt > slot.first;
+        let (target, sent, hops) = (slot.target, slot.first_sent, slot.hops);
         let counted = slot.counted;
-        self.finish(tid, target, attempt, counted);
-        if attempt > 0 {
+        self.finish(tid, target, again, counted);
+        if again {
             // Who answers now was there before: what was lost was lost on the way.
             self.window.lost(sent, now);
         }
         // The answer to a request that was sent twice may belong to either.
-        self.window.answered((attempt == 0).then(|| (hops, now.since(sent))));
+        self.window.answered((!again).then(|| (hops, now.since(sent))));
     }
 
-    fn finish(&mut self, tid: u32, target: Target, attempt: u8, counted: bool) {
+    fn finish(&mut self, tid: u32, target: Target, again: bool, counted: bool) {
         self.free.push(tid as u16);
         self.under_way -= 1;
         self.gone -= usize::from(!counted);
-        if attempt == 0 {
+        if !again {
             self.queue.release(target);
         }
     }
@@ -279,8 +310,8 @@ impl Exchange {
                 continue;
             }
             slot.active = false;
-            let (target, attempt, counted) = (slot.target, slot.attempt, slot.counted);
-            self.finish(place as u32, target, attempt, counted);
+            let (target, again, counted) = (slot.target, slot.attempt > slot.first, slot.counted);
+            self.finish(place as u32, target, again, counted);
         }
     }
 
@@ -289,18 +320,18 @@ impl Exchange {
         let retries = self.retries;
         // One that waits to be sent again has failed already.
         let slot = self.slot(tid).filter(|slot| !slot.waits)?;
-        let (request, target, attempt) = (slot.request, slot.target, slot.attempt);
-        if attempt >= retries {
+        let (request, target, again) = (slot.request, slot.target, slot.attempt > slot.first);
+        if slot.attempt >= retries {
             slot.active = false;
             let counted = slot.counted;
-            self.finish(tid, target, attempt, counted);
+            self.finish(tid, target, again, counted);
             return Some(Outcome::GivenUp(request));
         }
         slot.attempt += 1;
         slot.waits = true;
         let counted = std::mem::take(&mut slot.counted);
         self.gone += usize::from(counted);
-        if attempt == 0 {
+        if !again {
             self.queue.release(target);
         }
         self.resend.push_back(tid);

@@ -115,6 +115,13 @@ impl Window {
         self.size = self.size.min(self.most);
     }
 
+    /// How long an answer over so many hops usually takes now; `None` where that is not known.
+    pub fn usual(&self, hops: u8) -> Option<Duration> {
+        let shortest = self.shortest[usize::from(hops & 63)];
+        (shortest != u32::MAX)
+            .then(|| Duration::from_nanos(u64::from(shortest)).mul_f32(self.stretch.max(1.0)))
+    }
+
     /// A request that was sent at `sent` is taken for lost. What was sent before the last fall-back fell with it.
     pub fn lost(&mut self, sent: Time, now: Time) {
         if self.flow_controlled || self.last_loss.is_some_and(|last| sent <= last) {

@@ -114,6 +114,9 @@ impl SubnetManager {
                 heal.back += 1;
             }
             for port in [a, b] {
+                self.give_back_lid(port);
+            }
+            for port in [a, b] {
                 let node = self.devices.fabric.node_of(port);
                 self.healing.changed.insert(node);
                 self.reached[node.index()] = true;
@@ -135,9 +138,29 @@ impl SubnetManager {
         }
     }
 
+    /// A host that was away when tables were computed anew has its LID on record.
+    fn give_back_lid(&mut self, port: PortId) {
+        let fabric = &mut self.devices.fabric;
+        if fabric.is_switch(fabric.node_of(port)) || fabric.lid(port) != ib::Lid::NONE {
+            return;
+        }
+        match self.config.known_lids.get(&fabric.port_guid(port)) {
+            Some(&lid) => {
+                fabric.set_lid(port, lid, 0);
+                if let Some(owner) = self.healing.owner.get_mut(lid.0 as usize) {
+                    *owner = Some(port);
+                }
+            }
+            None => {
+                let label = fabric.port_label(port);
+                self.healing.anew.get_or_insert_with(|| format!("{label} has no LID yet"));
+            }
+        }
+    }
+
     /// What ports hold is known: writes what they should hold and takes them to ARMED.
     pub(super) fn arm_raised(&mut self, now: Time) {
-        if let Some(cause) = self.sweeping.take_change() {
+        if let Some(cause) = self.healing.anew.take().or_else(|| self.sweeping.take_change()) {
             self.look_anew(now, cause);
             return;
         }

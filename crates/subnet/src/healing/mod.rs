@@ -241,6 +241,11 @@ impl SubnetManager {
         true
     }
 
+    /// Whether something was told that was not looked at yet.
+    fn is_disturbed(&self) -> bool {
+        !self.healing.suspects.is_empty() || !self.healing.ports.is_empty()
+    }
+
     fn want_repair(&mut self) {
         self.healing.stage = Stage::Repair;
         self.want_work(Work::Repair);
@@ -261,6 +266,11 @@ impl SubnetManager {
                 self.sort_waves(&changed);
                 self.next_wave(now);
             }
+            Err(_) if self.is_disturbed() => {
+                // Whatever else was told belongs to the same change.
+                self.healing.undone = true;
+                self.begin_look();
+            }
             Err(needs) => self.reroute_all(now, &needs.to_string()),
         }
     }
@@ -269,7 +279,7 @@ impl SubnetManager {
     fn after_write(&mut self, now: Time) {
         if let Some(cause) = self.healing.anew.take() {
             self.look_anew(now, cause);
-        } else if !self.healing.suspects.is_empty() || !self.healing.ports.is_empty() {
+        } else if self.is_disturbed() {
             self.begin_look();
         } else if !self.healing.returned.is_empty() || !self.healing.raise.is_empty() {
             self.begin_raise();

@@ -48,8 +48,7 @@ impl SubnetManager {
 
     /// A wave is written: the next one, unless something has happened meanwhile.
     pub(super) fn next_wave(&mut self, now: Time) {
-        let disturbed = !self.healing.suspects.is_empty() || !self.healing.ports.is_empty();
-        if disturbed || self.healing.anew.is_some() {
+        if self.is_disturbed() || self.healing.anew.is_some() {
             // What is left of this repair is part of the next one.
             self.healing.undone |= !self.healing.waves.is_empty();
             self.healing.waves.clear();
