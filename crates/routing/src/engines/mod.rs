@@ -1,9 +1,11 @@
 //! The engines, one file each.
 
 pub mod fat_tree;
+pub mod layered;
 pub mod min_hop;
 pub mod up_down;
 
 pub use fat_tree::FatTree;
+pub use layered::Layered;
 pub use min_hop::MinHop;
 pub use up_down::UpDown;

@@ -1,0 +1,94 @@
+//! What engines with virtual lanes promise: every pair reached, no credit loop on any lane, or an error that says why.
+
+mod common;
+
+use common::build::{degraded, drawn, random, small, with_lids, with_lmc};
+use common::oracle::{agree, agree_on_lanes};
+use fabric::Fabric;
+use fabric::generate::{RandomRegularSpec, TorusSpec};
+use proptest::prelude::*;
+use routing::{Options, RouteError, Routes, engine_by_name};
+
+fn route(engine: &str, fabric: &Fabric, most_lanes: u8) -> Result<Routes, RouteError> {
+    engine_by_name(engine).unwrap().route(fabric, &Options { most_lanes, ..Options::default() })
+}
+
+/// Pairs that even shortest paths on any lane leave out.
+fn separated(fabric: &Fabric) -> u64 {
+    agree(fabric, &route("min-hop", fabric, 1).unwrap().tables).unreachable
+}
+
+fn torus(dimensions: &[u32], hosts: u32) -> Fabric {
+    let spec = TorusSpec { dimensions: dimensions.to_vec(), hosts, ..TorusSpec::default() };
+    with_lids(spec.build().unwrap())
+}
+
+fn regular(switches: u32, degree: u32, seed: u64) -> Fabric {
+    with_lids(RandomRegularSpec { switches, degree, hosts: 1, seed, ..Default::default() }.build().unwrap())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn layered_is_clean_and_as_short_as_can_be(kind in 0..24usize, per_cent in 0..30u32, seed: u64) {
+        let fabric = degraded(small(kind), per_cent, seed);
+        let routes = route("layered", &fabric, 8).unwrap();
+        let found = agree_on_lanes(&fabric, &routes);
+        prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+        let shortest = agree(&fabric, &route("min-hop", &fabric, 1).unwrap().tables);
+        prop_assert_eq!(found.hops, shortest.hops);
+    }
+
+    #[test]
+    fn layered_takes_any_cabling(seed: u64, lmc in 0..3u8) {
+        let fabric = with_lmc(random(seed), lmc);
+        let routes = route("layered", &fabric, 8).unwrap();
+        let found = agree_on_lanes(&fabric, &routes);
+        prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+    }
+
+    #[test]
+    fn layered_keeps_to_the_lanes_that_it_may_use(degree in 3..7u32, most in 1..4u8, seed: u64) {
+        let fabric = regular(24, degree, seed);
+        match route("layered", &fabric, most) {
+            Ok(routes) => {
+                prop_assert!(routes.lanes.count() <= most);
+                prop_assert!(agree_on_lanes(&fabric, &routes).is_clean());
+            }
+            Err(RouteError::TooFewLanes { given, needed, .. }) => prop_assert!(given == most && needed > most),
+            Err(error) => prop_assert!(matches!(error, RouteError::TooManyTurns { .. }), "{}", error),
+        }
+    }
+}
+
+#[test]
+fn two_lanes_are_enough_for_a_ring() {
+    let routes = route("layered", &torus(&[7], 1), 8).unwrap();
+    assert_eq!(routes.lanes.count(), 2);
+    let error = route("layered", &torus(&[7], 1), 1).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "layered needs 2 virtual lanes and may use 1: give it more, or take 'nue', which fits any number, or \
+         'up-down', which fits one"
+    );
+}
+
+#[test]
+fn random_regular_fabrics_take_two_or_three_lanes() {
+    for seed in 0..3 {
+        let fabric = regular(60, 6, seed);
+        let routes = route("layered", &fabric, 8).unwrap();
+        assert!(agree_on_lanes(&fabric, &routes).is_clean());
+        assert!((2..=3).contains(&routes.lanes.count()), "{} lanes", routes.lanes.count());
+    }
+}
+
+#[test]
+fn where_one_lane_is_enough_there_is_one() {
+    for kind in [0, 1, 2, 6] {
+        assert_eq!(route("layered", &small(kind), 8).unwrap().lanes.count(), 1, "kind {kind}");
+    }
+    let fabric = drawn("s0[1] s1[1]\n s1[2] s2[1]\n s2[2] s0[2]\n s0[3] h0[1]\n s1[3] h1[1]");
+    assert_eq!(route("layered", &fabric, 8).unwrap().lanes.count(), 1);
+}
