@@ -40,6 +40,16 @@ pub enum RouteError {
         /// Most hops that tables are made for.
         limit: u32,
     },
+    /// The cabling is not what the engine is for.
+    #[error(
+        "{engine} needs {wanted}, and this fabric is none: take 'auto', which finds an engine that suits it"
+    )]
+    OtherTopology {
+        /// The engine's name.
+        engine: &'static str,
+        /// What it routes.
+        wanted: &'static str,
+    },
     /// The paths close credit loops on as many lanes as may be used.
     #[error(
         "{engine} needs {needed} virtual lanes and may use {given}: give it more, or take 'nue', which fits any number, or \

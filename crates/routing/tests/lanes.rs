@@ -92,3 +92,89 @@ fn where_one_lane_is_enough_there_is_one() {
     let fabric = drawn("s0[1] s1[1]\n s1[2] s2[1]\n s2[2] s0[2]\n s0[3] h0[1]\n s1[3] h1[1]");
     assert_eq!(route("layered", &fabric, 8).unwrap().lanes.count(), 1);
 }
+
+const SHAPES: &[&[u32]] = &[
+    &[3],
+    &[6],
+    &[3, 3],
+    &[5, 4],
+    &[2, 2, 2],
+    &[4, 4, 3],
+    &[3, 3, 3],
+    &[2, 5, 4],
+    &[4, 4, 4],
+    &[4, 2, 3, 2],
+    &[2, 2, 2, 2, 2],
+];
+
+#[test]
+fn a_whole_torus_takes_two_lanes_and_shortest_paths() {
+    for shape in SHAPES {
+        let fabric = torus(shape, 1);
+        for engine in ["torus", "layered"] {
+            let routes =
+                route(engine, &fabric, 2).unwrap_or_else(|error| panic!("{shape:?}, {engine}: {error}"));
+            assert!(routes.lanes.count() <= 2, "{shape:?}");
+            let found = agree_on_lanes(&fabric, &routes);
+            assert!(found.is_clean(), "{shape:?}: {found:?}");
+            let shortest = routing::verify(&fabric, &route("min-hop", &fabric, 1).unwrap().tables);
+            assert_eq!(found.hops, shortest.hops, "{shape:?}, {engine}");
+        }
+    }
+}
+
+/// The cables between switches, each by one end.
+fn cables(fabric: &Fabric) -> Vec<fabric::PortId> {
+    let switch = |port| fabric.is_switch(fabric.node_of(port));
+    fabric.links().filter(|&(a, b)| switch(a) && switch(b)).map(|(a, _)| a).collect()
+}
+
+#[test]
+fn a_torus_survives_any_single_failure() {
+    for shape in SHAPES.iter().filter(|shape| shape.len() > 1) {
+        let whole = torus(shape, 1);
+        for cable in cables(&whole) {
+            let mut fabric = whole.clone();
+            fabric.disconnect(cable);
+            let routes = route("torus", &fabric, 3);
+            let routes = routes
+                .unwrap_or_else(|error| panic!("{shape:?} without {}: {error}", fabric.port_label(cable)));
+            assert!(routing::verify_routes(&fabric, &routes).is_clean());
+        }
+        for lost in whole.switches() {
+            let mut fabric = whole.clone();
+            whole.ports(lost).for_each(|port| {
+                fabric.disconnect(port);
+            });
+            let routes = route("torus", &fabric, 3);
+            let routes =
+                routes.unwrap_or_else(|error| panic!("{shape:?} without {}: {error}", fabric.name(lost)));
+            let found = routing::verify_routes(&fabric, &routes);
+            // The lost switch itself is all that cannot be reached.
+            let ends = found.end_ports - 1;
+            assert_eq!((found.unreachable, found.loops, found.credit_loops), (2 * ends, 0, 0), "{shape:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn torus_is_clean_or_says_why_not(shape in 0..SHAPES.len(), per_cent in 0..12u32, seed: u64) {
+        let fabric = degraded(torus(SHAPES[shape], 1), per_cent, seed);
+        if let Ok(routes) = route("torus", &fabric, 8) {
+            let found = agree_on_lanes(&fabric, &routes);
+            prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+        }
+    }
+
+    #[test]
+    fn torus_takes_nothing_amiss(seed: u64) {
+        let fabric = random(seed);
+        if let Ok(routes) = route("torus", &fabric, 8) {
+            let found = agree_on_lanes(&fabric, &routes);
+            prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+        }
+    }
+}

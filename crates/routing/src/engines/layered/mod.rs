@@ -18,7 +18,7 @@ mod packing;
 
 use fabric::Fabric;
 
-use super::MinHop;
+use super::{MinHop, torus};
 use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::error::RouteError;
@@ -51,6 +51,9 @@ impl Engine for Layered {
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
         if let Some(routes) = on_one_lane(fabric, &switches, &paths) {
+            return Ok(routes);
+        }
+        if let Some(routes) = torus::whole(fabric, &switches).filter(|_| options.most_lanes >= 2) {
             return Ok(routes);
         }
         on_several_lanes(fabric, &switches, &paths, options.most_lanes)
