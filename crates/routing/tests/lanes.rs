@@ -178,3 +178,31 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
+
+    #[test]
+    fn nue_fits_any_number_of_lanes(kind in 0..24usize, per_cent in 0..30u32, most in 1..6u8, seed: u64) {
+        let fabric = degraded(small(kind), per_cent, seed);
+        let routes = route("nue", &fabric, most).unwrap();
+        prop_assert!(routes.lanes.count() <= most);
+        let found = agree_on_lanes(&fabric, &routes);
+        prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+    }
+
+    #[test]
+    fn nue_takes_any_cabling(seed: u64, most in 1..4u8, lmc in 0..2u8) {
+        let fabric = with_lmc(random(seed), lmc);
+        let routes = route("nue", &fabric, most).unwrap();
+        let found = agree_on_lanes(&fabric, &routes);
+        prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+    }
+
+    #[test]
+    fn nue_routes_what_layered_refuses(degree in 3..5u32, seed: u64) {
+        let fabric = regular(40, degree, seed);
+        let routes = route("nue", &fabric, 2).unwrap();
+        prop_assert!(agree_on_lanes(&fabric, &routes).is_clean());
+    }
+}

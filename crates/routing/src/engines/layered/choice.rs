@@ -6,14 +6,13 @@ use std::cmp::Reverse;
 use fabric::Fabric;
 
 use super::classes::Fit;
-use super::links::{Links, Order};
+use super::order::Order;
+use crate::links::Links;
 use crate::paths::{NO_PATH, Paths};
-use crate::ranks;
 use crate::switches::Switches;
 use crate::tables::Tables;
 
-/// Orders that are tried, and destinations that each is tried on.
-const ORDERS: usize = 8;
+/// Destinations that an order is tried on.
 const SAMPLES: usize = 48;
 /// Times that all destinations are taken up.
 const ROUNDS: usize = 3;
@@ -43,59 +42,6 @@ struct Way {
     link: u32,
     next: u32,
     place: u8,
-}
-
-/// The order of the switches in which the fewest paths fit no class; of those the one with the fewest valleys.
-pub(super) fn best_order(fabric: &Fabric, switches: &Switches, paths: &Paths, links: &Links) -> Order {
-    let rate = |height: Vec<u32>| {
-        let order = Order::new(links, &height);
-        let mut choice = Choice::new(switches, paths, links, &order, true);
-        choice.keep_sample();
-        choice.round(false);
-        let (misfits, valleys) = choice.count_misfits();
-        ((misfits, valleys), order)
-    };
-    let mut by_rank: Vec<u32> = (0..switches.len() as u32).collect();
-    let rank = ranks::of(fabric, switches);
-    by_rank.sort_by_key(|&switch| (rank[switch as usize], Reverse(switch)));
-    let widest = (0..switches.len()).max_by_key(|&switch| (switches.links(switch).len(), Reverse(switch)));
-    let spread = (0..ORDERS).map(|number| number * switches.len() / ORDERS);
-    let roots = widest.into_iter().chain(spread).map(|root| from_root(switches, root));
-    let all = std::iter::once(by_rank).chain(roots);
-    let best = all.map(|ascending| rate(heights(&ascending))).min_by_key(|&(rating, _)| rating);
-    best.map_or_else(|| Order::new(links, &[]), |(_, order)| order)
-}
-
-fn heights(ascending: &[u32]) -> Vec<u32> {
-    let mut heights = vec![0; ascending.len()];
-    for (height, &switch) in ascending.iter().enumerate() {
-        heights[switch as usize] = height as u32;
-    }
-    heights
-}
-
-/// The switches by their distance from a root, the root last and so the highest.
-fn from_root(switches: &Switches, root: usize) -> Vec<u32> {
-    let mut seen = vec![false; switches.len()];
-    let mut met = Vec::with_capacity(switches.len());
-    // Parts without the root have roots of their own.
-    for start in std::iter::once(root).chain(0..switches.len()) {
-        if std::mem::replace(&mut seen[start], true) {
-            continue;
-        }
-        let mut place = met.len();
-        met.push(start as u32);
-        while let Some(&switch) = met.get(place) {
-            place += 1;
-            for link in switches.links(switch as usize) {
-                if !std::mem::replace(&mut seen[link.peer as usize], true) {
-                    met.push(link.peer);
-                }
-            }
-        }
-    }
-    met.reverse();
-    met
 }
 
 /// The links chosen for every LID.
@@ -166,7 +112,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Leaves out all but some adapters, spread over the fabric.
-    fn keep_sample(&mut self) {
+    pub(super) fn keep_sample(&mut self) {
         let mut last = None;
         self.targets.retain(|target| target.adapter && last.replace(target.switch) != Some(target.switch));
         let step = self.targets.len().div_ceil(SAMPLES).max(1);
@@ -184,7 +130,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Takes up every target; `again`: it had its links before.
-    fn round(&mut self, again: bool) {
+    pub(super) fn round(&mut self, again: bool) {
         for target in 0..self.targets.len() {
             self.sort(target);
             if again {
@@ -300,7 +246,7 @@ impl<'a> Choice<'a> {
     }
 
     /// Paths between adapters that fit no class, and those that fit none but such with two lanes.
-    fn count_misfits(&mut self) -> (u64, u64) {
+    pub(super) fn count_misfits(&mut self) -> (u64, u64) {
         let (mut misfits, mut valleys) = (0, 0);
         for target in 0..self.targets.len() {
             self.refit(target);

@@ -2,7 +2,7 @@
 //! lane 1, and the other three turns lead to lane 0 or 1 as the level has it. A path fits a level where it begins on
 //! lane 0 (as all do), never comes back from lane 1, and has no valley on lane 1.
 
-/// Turns, as [`super::links::Order::turn`] tells them.
+/// Turns, as [`super::order::Order::turn`] tells them.
 pub(super) const UP_UP: usize = 0;
 pub(super) const UP_DOWN: usize = 1;
 pub(super) const DOWN_UP: usize = 2;

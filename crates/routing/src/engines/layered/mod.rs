@@ -13,7 +13,7 @@
 
 mod choice;
 mod classes;
-mod links;
+mod order;
 mod packing;
 
 use fabric::Fabric;
@@ -23,6 +23,7 @@ use crate::balance::balanced;
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::lanes::{Lanes, MOST_LANES, Turns};
+use crate::links::Links;
 use crate::options::Options;
 use crate::paths::Paths;
 use crate::ranks;
@@ -32,7 +33,7 @@ use crate::switches::Switches;
 use crate::verify::verify;
 
 use choice::Choice;
-use links::{Links, Order};
+use order::Order;
 use packing::Packing;
 
 /// The engine `layered`.
@@ -79,7 +80,7 @@ fn on_several_lanes(
     most_lanes: u8,
 ) -> Result<Routes, RouteError> {
     let links = Links::new(switches);
-    let order = choice::best_order(fabric, switches, paths, &links);
+    let order = order::best(fabric, switches, paths, &links);
     let mut pairs = u64::MAX;
     // Evenly loaded first; where too many paths fit no class, with more care for those.
     for careful in [false, true] {

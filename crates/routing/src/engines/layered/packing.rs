@@ -3,8 +3,9 @@
 
 use super::choice::{Choice, Path};
 use super::classes::{self, DOWN_UP};
-use super::links::{Links, Order};
+use super::order::Order;
 use crate::lanes::SERVICE_LEVELS;
+use crate::links::Links;
 
 /// A turn whose lane no path has asked for yet.
 const OPEN: u8 = 255;
