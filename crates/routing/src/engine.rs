@@ -2,7 +2,7 @@
 
 use fabric::Fabric;
 
-use crate::engines::{FatTree, MinHop, UpDown};
+use crate::engines::{FatTree, Layered, MinHop, Nue, Torus, UpDown};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::routes::Routes;
@@ -19,13 +19,16 @@ pub trait Engine: Sync {
 }
 
 /// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`].
-pub const ENGINES: &[&str] = &["fat-tree", "min-hop", "up-down"];
+pub const ENGINES: &[&str] = &["fat-tree", "layered", "min-hop", "nue", "torus", "up-down"];
 
 /// The engine with this name, as it stands without options.
 pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
     match name {
         "fat-tree" => Ok(Box::new(FatTree)),
+        "layered" => Ok(Box::new(Layered)),
         "min-hop" => Ok(Box::new(MinHop)),
+        "nue" => Ok(Box::new(Nue)),
+        "torus" => Ok(Box::new(Torus)),
         "up-down" => Ok(Box::new(UpDown)),
         _ => Err(RouteError::UnknownEngine { name: name.to_owned(), known: ENGINES }),
     }

@@ -40,6 +40,40 @@ pub enum RouteError {
         /// Most hops that tables are made for.
         limit: u32,
     },
+    /// The cabling is not what the engine is for.
+    #[error(
+        "{engine} needs {wanted}, and this fabric is none: take 'auto', which finds an engine that suits it"
+    )]
+    OtherTopology {
+        /// The engine's name.
+        engine: &'static str,
+        /// What it routes.
+        wanted: &'static str,
+    },
+    /// The paths close credit loops on as many lanes as may be used.
+    #[error(
+        "{engine} needs {needed} virtual lanes and may use {given}: give it more, or take 'nue', which fits any number, or \
+         'up-down', which fits one"
+    )]
+    TooFewLanes {
+        /// The engine's name.
+        engine: &'static str,
+        /// How many lanes its paths need.
+        needed: u8,
+        /// How many it may use.
+        given: u8,
+    },
+    /// The paths need more service levels than a packet can tell apart.
+    #[error(
+        "{engine} leaves {pairs} paths for which 16 service levels are too few to keep credit loops apart: take 'nue', \
+         which fits any cabling"
+    )]
+    TooManyTurns {
+        /// The engine's name.
+        engine: &'static str,
+        /// Paths that fit no simple service level, from a switch to a LID.
+        pairs: u64,
+    },
     /// No engine has this name.
     #[error("no routing engine is called '{name}'; there are {}", known.join(", "))]
     UnknownEngine {

@@ -1,8 +1,9 @@
 //! Virtual lanes: which service level each path's packets bear, and the lane that each switch gives them.
 //!
 //! A path is told by the switch that its packets enter the fabric at and the LID that they are for. Its service level
-//! stays the same all the way; what lane that means is for each port to say that packets leave by. Mostly a service
-//! level is a lane. On a torus it says which date lines the path crosses, and a port's lane follows from its dimension.
+//! stays the same all the way; what lane that means each switch says by the port that they come in by and the one that they
+//! leave by, as InfiniBand's SLtoVL mapping has it. In the simplest case a service level is a lane. On a torus it says
+//! which date lines the path crosses, and the lane follows from the dimension of the port.
 
 /// Service levels that a packet can bear.
 pub const SERVICE_LEVELS: usize = 16;
@@ -12,7 +13,7 @@ pub const MOST_LANES: u8 = 15;
 
 /// The lanes of all paths.
 ///
-/// One lane takes no memory. Several take a byte for every switch and LID, and 8 bytes for every port where a lane is not
+/// One lane takes no memory. Several take a byte for every switch and LID, and 8 bytes for every turn where a lane is not
 /// simply the service level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lanes {
@@ -21,56 +22,70 @@ pub struct Lanes {
     width: usize,
     /// By source row and LID; empty where all paths bear service level 0.
     service_levels: Vec<u8>,
-    ports: Option<PortLanes>,
+    turns: Option<Turns>,
 }
 
-/// The lane of each service level on each port, where lanes are not simply service levels.
+/// The lane of each service level for every turn: from the port that packets come in by to the one that they leave by.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PortLanes {
-    /// Ports of a switch, port 0 included: all rows are as long.
-    ports: usize,
-    /// By row and port, four bits a service level.
+pub struct Turns {
+    /// Where each row's turns begin in `lanes`, with one more entry than there are rows.
+    first: Vec<u32>,
+    /// Ports of each row's switch, port 0 included.
+    ports: Vec<u16>,
+    /// By row, port in and port out, four bits a service level.
     lanes: Vec<u64>,
 }
 
-impl PortLanes {
-    /// For `rows` switches of at most `ports` ports (port 0 included), all service levels on lane 0.
-    pub fn new(rows: usize, ports: usize) -> Self {
-        Self { ports, lanes: vec![0; rows * ports] }
+impl Turns {
+    /// For a row for each number of external ports; all service levels on lane 0.
+    pub fn new(ports: impl Iterator<Item = u8>) -> Self {
+        let (mut first, mut counts) = (vec![0], Vec::new());
+        for external in ports {
+            let ports = u32::from(external) + 1;
+            counts.push(ports as u16);
+            first.push(first[first.len() - 1] + ports * ports);
+        }
+        let turns = first[first.len() - 1] as usize;
+        Self { first, ports: counts, lanes: vec![0; turns] }
     }
 
-    /// Sets the lane that packets bearing `service_level` take when they leave a switch by a port; says whether there
-    /// are such a port and such a service level.
-    pub fn set(&mut self, row: usize, port: u8, service_level: u8, lane: u8) -> bool {
-        let port = usize::from(port);
-        let known = port < self.ports && usize::from(service_level) < SERVICE_LEVELS && lane < MOST_LANES;
-        let Some(lanes) = self.lanes.get_mut(row * self.ports + port).filter(|_| known) else { return false };
+    #[inline]
+    fn place(&self, row: usize, in_port: u8, out_port: u8) -> Option<usize> {
+        let ports = *self.ports.get(row)?;
+        let (in_port, out_port) = (u16::from(in_port), u16::from(out_port));
+        let known = in_port < ports && out_port < ports;
+        known.then(|| {
+            self.first[row] as usize + usize::from(in_port) * usize::from(ports) + usize::from(out_port)
+        })
+    }
+
+    /// Sets the lane that packets bearing `service_level` take from one port of a switch on to another; says whether
+    /// there are such ports and such a service level.
+    pub fn set(&mut self, row: usize, (in_port, out_port): (u8, u8), service_level: u8, lane: u8) -> bool {
+        let known = usize::from(service_level) < SERVICE_LEVELS && lane < MOST_LANES;
+        let Some(place) = self.place(row, in_port, out_port).filter(|_| known) else { return false };
         let shift = 4 * u32::from(service_level);
-        *lanes = *lanes & !(15 << shift) | u64::from(lane) << shift;
+        self.lanes[place] = self.lanes[place] & !(15 << shift) | u64::from(lane) << shift;
         true
     }
 
     #[inline]
-    fn get(&self, row: usize, port: u8, service_level: u8) -> u8 {
-        let port = usize::from(port);
-        let lanes = if port < self.ports { self.lanes.get(row * self.ports + port) } else { None };
-        lanes.map_or(0, |lanes| (lanes >> (4 * u32::from(service_level & 15)) & 15) as u8)
+    fn get(&self, row: usize, in_port: u8, out_port: u8, service_level: u8) -> u8 {
+        let shift = 4 * u32::from(service_level & 15);
+        self.place(row, in_port, out_port).map_or(0, |place| (self.lanes[place] >> shift & 15) as u8)
     }
 
     fn most(&self) -> u8 {
         let levels = || (0..SERVICE_LEVELS as u32).map(|level| 4 * level);
-        self.lanes
-            .iter()
-            .flat_map(|lanes| levels().map(move |shift| (lanes >> shift & 15) as u8))
-            .max()
-            .unwrap_or(0)
+        let lanes = self.lanes.iter().filter(|&&lanes| lanes != 0);
+        lanes.flat_map(|lanes| levels().map(move |shift| (lanes >> shift & 15) as u8)).max().unwrap_or(0)
     }
 }
 
 impl Lanes {
     /// All paths on lane 0.
     pub fn one() -> Self {
-        Self { count: 1, width: 0, service_levels: Vec::new(), ports: None }
+        Self { count: 1, width: 0, service_levels: Vec::new(), turns: None }
     }
 
     /// Each path on the lane that its service level names. `service_levels` has a row of `width` LIDs for each row of the
@@ -84,19 +99,19 @@ impl Lanes {
         if most == 0 {
             return Self::one();
         }
-        Self { count: most + 1, width, service_levels, ports: None }
+        Self { count: most + 1, width, service_levels, turns: None }
     }
 
-    /// Each path on the lanes that the ports along it give to its service level; values beyond 15 count as 15.
-    pub fn by_port(width: usize, mut service_levels: Vec<u8>, ports: PortLanes) -> Self {
-        let count = ports.most() + 1;
+    /// Each path on the lanes that the turns along it give to its service level; values beyond 15 count as 15.
+    pub fn by_turns(width: usize, mut service_levels: Vec<u8>, turns: Turns) -> Self {
+        let count = turns.most() + 1;
         if count == 1 {
             return Self::one();
         }
         for level in &mut service_levels {
             *level = (*level).min(SERVICE_LEVELS as u8 - 1);
         }
-        Self { count, width, service_levels, ports: Some(ports) }
+        Self { count, width, service_levels, turns: Some(turns) }
     }
 
     /// How many data lanes the paths take, 1 to 15.
@@ -116,24 +131,24 @@ impl Lanes {
         self.service_levels.get(source_row * self.width + lid).copied().unwrap_or(0)
     }
 
-    /// The lane that packets bearing `service_level` take when they leave the switch of this row by `out_port`, whichever
-    /// port they came in by. Service levels that no path bears go round the lanes.
+    /// The lane that packets bearing `service_level` take which came into the switch of this row by `in_port` (0: its own)
+    /// and leave by `out_port`. Service levels that no path bears go round the lanes where these are simply levels.
     #[inline]
-    pub fn lane(&self, row: usize, out_port: u8, service_level: u8) -> u8 {
-        match &self.ports {
+    pub fn lane(&self, row: usize, in_port: u8, out_port: u8, service_level: u8) -> u8 {
+        match &self.turns {
             None => service_level % self.count,
-            Some(ports) => ports.get(row, out_port, service_level),
+            Some(turns) => turns.get(row, in_port, out_port, service_level),
         }
     }
 
-    /// The SLtoVL mapping of a switch's port, for every port that packets come in by: the lane of each service level.
-    pub fn mapping(&self, row: usize, out_port: u8) -> [u8; SERVICE_LEVELS] {
-        std::array::from_fn(|level| self.lane(row, out_port, level as u8))
+    /// What a switch's SLtoVLMappingTable holds for a turn: the lane of each service level.
+    pub fn mapping(&self, row: usize, in_port: u8, out_port: u8) -> [u8; SERVICE_LEVELS] {
+        std::array::from_fn(|level| self.lane(row, in_port, out_port, level as u8))
     }
 
-    /// Whether every switch's every port has the same mapping, [`Lanes::mapping`] of any.
+    /// Whether [`Lanes::mapping`] is the same for every turn of every switch.
     pub fn is_uniform(&self) -> bool {
-        self.ports.is_none()
+        self.turns.is_none()
     }
 }
 
@@ -144,9 +159,9 @@ mod tests {
     #[test]
     fn one_lane_is_lane_0_everywhere() {
         let lanes = Lanes::one();
-        assert_eq!((lanes.count(), lanes.service_level(7, 9), lanes.lane(3, 200, 15)), (1, 0, 0));
+        assert_eq!((lanes.count(), lanes.service_level(7, 9), lanes.lane(3, 200, 7, 15)), (1, 0, 0));
         assert_eq!(Lanes::by_service_level(2, vec![0; 4]), lanes);
-        assert_eq!(Lanes::by_port(2, vec![3; 4], PortLanes::new(2, 3)), lanes);
+        assert_eq!(Lanes::by_turns(2, vec![3; 4], Turns::new([3, 3].into_iter())), lanes);
         assert!(lanes.is_uniform());
     }
 
@@ -156,27 +171,21 @@ mod tests {
         assert_eq!(lanes.count(), 3);
         assert_eq!([lanes.service_level(0, 1), lanes.service_level(1, 0)], [1, 2]);
         assert_eq!([lanes.service_level(1, 2), lanes.service_level(2, 0)], [0, 0]);
-        assert_eq!(lanes.mapping(9, 9)[..5], [0, 1, 2, 0, 1]);
+        assert_eq!(lanes.mapping(9, 9, 9)[..5], [0, 1, 2, 0, 1]);
         assert_eq!(Lanes::by_service_level(1, vec![200]).count(), MOST_LANES);
     }
 
     #[test]
-    fn ports_say_which_lane_a_service_level_is() {
-        let mut ports = PortLanes::new(2, 3);
-        assert!(ports.set(1, 2, 15, 4) && ports.set(1, 2, 15, 1) && ports.set(0, 1, 0, 1));
-        assert!(
-            !ports.set(2, 0, 0, 1)
-                && !ports.set(0, 3, 0, 1)
-                && !ports.set(0, 0, 16, 1)
-                && !ports.set(0, 0, 0, 15)
-        );
-        let lanes = Lanes::by_port(1, vec![15, 99], ports);
+    fn turns_say_which_lane_a_service_level_is() {
+        let mut turns = Turns::new([2, 3].into_iter());
+        assert!(turns.set(1, (2, 3), 15, 4) && turns.set(1, (2, 3), 15, 1) && turns.set(0, (0, 1), 0, 1));
+        assert!(!turns.set(2, (0, 0), 0, 1) && !turns.set(0, (3, 0), 0, 1) && !turns.set(0, (0, 3), 0, 1));
+        assert!(!turns.set(0, (0, 0), 16, 1) && !turns.set(0, (0, 0), 0, 15));
+        let lanes = Lanes::by_turns(1, vec![15, 99], turns);
         assert_eq!((lanes.count(), lanes.is_uniform()), (2, false));
         assert_eq!(lanes.service_level(1, 0), 15);
-        assert_eq!(
-            [lanes.lane(1, 2, 15), lanes.lane(1, 2, 14), lanes.lane(0, 1, 0), lanes.lane(0, 9, 0)],
-            [1, 0, 1, 0]
-        );
-        assert_eq!(lanes.mapping(1, 2)[14..], [0, 1]);
+        assert_eq!([lanes.lane(1, 2, 3, 15), lanes.lane(1, 2, 3, 14), lanes.lane(1, 3, 2, 15)], [1, 0, 0]);
+        assert_eq!([lanes.lane(0, 0, 1, 0), lanes.lane(0, 0, 9, 0)], [1, 0]);
+        assert_eq!(lanes.mapping(1, 2, 3)[14..], [0, 1]);
     }
 }

@@ -12,6 +12,7 @@
 //! Invariants: tables depend on the fabric alone, never on the number of threads; an engine gives tables that the
 //! verifier finds complete, or an error that names a pair; only `min-hop` may give credit loops.
 
+mod acyclic;
 pub mod auto;
 pub mod balance;
 pub mod engine;
@@ -20,6 +21,7 @@ pub mod error;
 pub mod islands;
 pub mod lanes;
 pub mod layout;
+mod links;
 pub mod options;
 pub mod paths;
 pub mod quality;

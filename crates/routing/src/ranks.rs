@@ -185,3 +185,36 @@ pub fn strides(switches: &Switches, rank: &[u32]) -> Vec<u32> {
     }
     strides
 }
+
+/// The place of each switch in a row of all.
+pub(crate) fn heights(ascending: &[u32]) -> Vec<u32> {
+    let mut heights = vec![0; ascending.len()];
+    for (height, &switch) in ascending.iter().enumerate() {
+        heights[switch as usize] = height as u32;
+    }
+    heights
+}
+
+/// The switches by their distance from a root, the root last and so the highest.
+pub(crate) fn from_root(switches: &Switches, root: usize) -> Vec<u32> {
+    let mut seen = vec![false; switches.len()];
+    let mut met = Vec::with_capacity(switches.len());
+    // Parts without the root have roots of their own.
+    for start in std::iter::once(root).chain(0..switches.len()) {
+        if std::mem::replace(&mut seen[start], true) {
+            continue;
+        }
+        let mut place = met.len();
+        met.push(start as u32);
+        while let Some(&switch) = met.get(place) {
+            place += 1;
+            for link in switches.links(switch as usize) {
+                if !std::mem::replace(&mut seen[link.peer as usize], true) {
+                    met.push(link.peer);
+                }
+            }
+        }
+    }
+    met.reverse();
+    met
+}

@@ -191,7 +191,7 @@ fn an_unknown_engine_is_refused_with_the_names() {
     let error = engine_by_name("ftree").err().unwrap();
     assert_eq!(
         error.to_string(),
-        "no routing engine is called 'ftree'; there are fat-tree, min-hop, up-down"
+        "no routing engine is called 'ftree'; there are fat-tree, layered, min-hop, nue, torus, up-down"
     );
 }
 

@@ -8,7 +8,7 @@ use common::oracle::{agree, agree_on_lanes};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use routing::lanes::{Lanes, PortLanes};
+use routing::lanes::{Lanes, Turns};
 use routing::{Options, Routes, Tables, engine_by_name};
 
 /// Overwrites some entries with bytes that are mostly plausible ports.
@@ -34,13 +34,15 @@ fn with_drawn_lanes(tables: Tables, count: u8, seed: u64) -> Routes {
     let lanes = if chance.next_u32() % 4 == 0 {
         Lanes::by_service_level(tables.width(), levels.iter().map(|level| level % count).collect())
     } else {
-        let mut ports = PortLanes::new(rows, 10);
+        let mut turns = Turns::new((0..rows).map(|_| 8));
         for row in 0..rows {
-            for place in 0..160 {
-                ports.set(row, place / 16, place % 16, (chance.next_u32() % u32::from(count)) as u8);
+            for turn in 0..81 {
+                for level in 0..16 {
+                    turns.set(row, (turn / 9, turn % 9), level, (chance.next_u32() % u32::from(count)) as u8);
+                }
             }
         }
-        Lanes::by_port(tables.width(), levels, ports)
+        Lanes::by_turns(tables.width(), levels, turns)
     };
     Routes { tables, heights: None, lanes }
 }

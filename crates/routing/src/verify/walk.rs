@@ -6,7 +6,7 @@ use fabric::{Fabric, NodeId, NodeKind, PortId};
 
 use super::Hops;
 use super::channels::Dependencies;
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, SERVICE_LEVELS};
 use crate::tables::{NO_ROUTE, Tables, lids_of};
 
 /// No switch at the other end of a port.
@@ -32,6 +32,8 @@ pub(super) struct Network {
     hosts: Vec<u32>,
     /// Of those, adapters' ports of every kind: what they send waits for buffers.
     adapters: Vec<u32>,
+    /// The ports that lead to them.
+    doors: Vec<Vec<u8>>,
     /// End ports with a LID that are on no switch but cabled to another adapter: (port, peer).
     loose: Vec<(u32, u32)>,
     /// The row of each switch in the tables.
@@ -65,6 +67,7 @@ impl Network {
             first_sources: vec![[DEAD; 2]; nodes.len()],
             hosts: vec![0; nodes.len()],
             adapters: vec![0; nodes.len()],
+            doors: vec![Vec::new(); nodes.len()],
             loose: Vec::new(),
             nodes,
             index_of,
@@ -96,7 +99,10 @@ impl Network {
         self.sources[switch] += 1;
         let host = matches!(fabric.kind(node), NodeKind::ChannelAdapter | NodeKind::Router);
         self.hosts[switch] += u32::from(host);
-        self.adapters[switch] += u32::from(fabric.kind(node) != NodeKind::Switch);
+        if fabric.kind(node) != NodeKind::Switch {
+            self.adapters[switch] += 1;
+            self.doors[switch].extend(peer.map(|door| fabric.port_number(door)));
+        }
     }
 
     pub(super) fn switch_of(&self, node: NodeId) -> Option<u32> {
@@ -187,8 +193,8 @@ pub(super) struct Walker<'a> {
     /// The first LID of the target that is lost from each switch, or 0.
     lost_lid: Vec<u32>,
     carries: Vec<bool>,
-    /// The service levels of what each switch has to carry, a bit each.
-    carried: Vec<u16>,
+    /// For each switch and service level the lanes that its packets leave on, a bit each.
+    carried: Vec<[u16; SERVICE_LEVELS]>,
     path: Vec<u32>,
 }
 
@@ -214,7 +220,7 @@ impl<'a> Walker<'a> {
             holders: (0..switches as u32).filter(|&switch| network.adapters[switch as usize] > 0).collect(),
             lost_lid: vec![0; switches],
             carries: vec![false; switches],
-            carried: vec![0; if lanes.is_some() { switches } else { 0 }],
+            carried: vec![[0; SERVICE_LEVELS]; if lanes.is_some() { switches } else { 0 }],
             path: Vec::new(),
         }
     }
@@ -423,52 +429,30 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// The same for each service level of those paths, on the lanes that it means.
+    /// The same where paths have lanes: follows what each adapter's switch sends from each of its adapters' ports until
+    /// the same level on the same lane has been on the link before.
     fn depend_on_lanes(&mut self, lanes: &Lanes, column: &[u8], target: &Target, lid: u32) {
-        let row = |switch: usize| self.network.rows[switch].unwrap_or(usize::MAX);
-        self.carried.fill(0);
+        let network = self.network;
+        let row = |switch: usize| network.rows[switch].unwrap_or(usize::MAX);
+        self.carried.fill([0; SERVICE_LEVELS]);
         for &switch in &self.holders {
             let switch = switch as usize;
-            let own = u32::from(target.switch == Some(switch as u32));
-            if self.network.adapters[switch] > own {
-                self.carried[switch] = 1 << lanes.service_level(row(switch), lid);
-            }
-        }
-        let note = |at: usize, next: usize, mut levels: u16| {
-            while levels != 0 {
-                let level = levels.trailing_zeros() as u8;
-                levels &= levels - 1;
-                let arriving = lanes.lane(row(at), column[at], level);
-                let leaving = lanes.lane(row(next), column[next], level);
-                self.dependencies.note_lanes((self.next_slot[at], arriving), (column[next], leaving));
-            }
-        };
-        if self.in_order {
-            for &switch in self.order.iter().rev() {
-                let at = switch as usize;
-                let (next, levels) = (self.next[at] as usize, self.carried[at]);
-                if levels != 0 && next < column.len() {
+            let level = lanes.service_level(row(switch), lid);
+            for &door in &network.doors[switch] {
+                if target.switch == Some(switch as u32) && door == target.door {
+                    continue;
+                }
+                let (mut at, mut lane) = (switch, lanes.lane(row(switch), door, column[switch], level));
+                while self.next_slot[at] != DEAD && self.carried[at][usize::from(level)] & 1 << lane == 0 {
+                    self.carried[at][usize::from(level)] |= 1 << lane;
+                    let (next, slot) = (self.next[at] as usize, self.next_slot[at]);
+                    let (in_port, out_port) = ((slot - network.first_slot[next]) as u8, column[next]);
+                    let leaving = lanes.lane(row(next), in_port, out_port, level);
                     if self.next_slot[next] != DEAD {
-                        note(at, next, levels);
+                        self.dependencies.note_lanes((slot, lane), (out_port, leaving));
                     }
-                    self.carried[next] |= levels;
+                    (at, lane) = (next, leaving);
                 }
-            }
-            return;
-        }
-        for start in 0..column.len() {
-            let (mut at, mut fresh) = (start, self.carried[start]);
-            while fresh != 0 {
-                let next = self.next[at] as usize;
-                if next == column.len() {
-                    break;
-                }
-                if self.next_slot[next] != DEAD {
-                    note(at, next, fresh);
-                }
-                fresh &= !self.carried[next];
-                self.carried[next] |= fresh;
-                at = next;
             }
         }
     }

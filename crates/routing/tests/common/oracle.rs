@@ -77,9 +77,13 @@ pub fn judge(fabric: &Fabric, tables: &Tables, lanes: &Lanes) -> Verdict {
                 if !switch(from) && !switch(to) {
                     let row = |port| tables.row_index(fabric.node_of(port)).unwrap_or(usize::MAX);
                     let level = fabric.peer(from).map_or(0, |door| lanes.service_level(row(door), lid));
-                    let lane = |port| lanes.lane(row(port), fabric.port_number(port), level);
-                    for pair in sent.windows(2) {
-                        verdict.waits.insert(((pair[0], lane(pair[0])), (pair[1], lane(pair[1]))));
+                    let lane = |(before, port): (&PortId, &PortId)| {
+                        let came_in = fabric.port_number(fabric.peer(*before).unwrap());
+                        (*port, lanes.lane(row(*port), came_in, fabric.port_number(*port), level))
+                    };
+                    let channels: Vec<Channel> = [from].iter().chain(&sent).zip(&sent).map(lane).collect();
+                    for pair in channels.windows(2) {
+                        verdict.waits.insert((pair[0], pair[1]));
                     }
                 }
                 if !is_host(fabric, from) || !is_host(fabric, to) {
