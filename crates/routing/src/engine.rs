@@ -2,7 +2,7 @@
 
 use fabric::Fabric;
 
-use crate::engines::{FatTree, MinHop, UpDown};
+use crate::engines::{DownUp, FatTree, MinHop, UpDown};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::routes::Routes;
@@ -18,8 +18,9 @@ pub trait Engine: Sync {
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError>;
 }
 
-/// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`].
-pub const ENGINES: &[&str] = &["fat-tree", "min-hop", "up-down"];
+/// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`]; `file` comes with its
+/// tables: [`crate::engines::FromTables`].
+pub const ENGINES: &[&str] = &["fat-tree", "min-hop", "up-down", "down-up"];
 
 /// The engine with this name, as it stands without options.
 pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
@@ -27,6 +28,7 @@ pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
         "fat-tree" => Ok(Box::new(FatTree)),
         "min-hop" => Ok(Box::new(MinHop)),
         "up-down" => Ok(Box::new(UpDown)),
+        "down-up" => Ok(Box::new(DownUp)),
         _ => Err(RouteError::UnknownEngine { name: name.to_owned(), known: ENGINES }),
     }
 }

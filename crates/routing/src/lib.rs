@@ -14,6 +14,7 @@
 
 pub mod auto;
 pub mod balance;
+pub mod difference;
 pub mod engine;
 pub mod engines;
 pub mod error;
@@ -26,12 +27,14 @@ pub mod quality;
 pub mod ranks;
 pub mod repair;
 pub mod routes;
+pub mod scatter;
 pub mod spread;
 pub mod switches;
 pub mod tables;
 pub mod verify;
 
 pub use auto::{Choice, auto};
+pub use difference::{AffectedPairs, ChangedSwitch, Difference, difference};
 pub use engine::{Engine, engine_by_name};
 pub use error::RouteError;
 pub use islands::{Islands, islands};
