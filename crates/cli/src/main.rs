@@ -44,9 +44,8 @@ enum Command {
     /// Make, read, convert, check and compare fabrics
     #[command(subcommand)]
     Fabric(fabric::FabricCommand),
-    /// Compute forwarding tables and prove them
-    #[command(subcommand)]
-    Route(route::RouteCommand),
+    /// Compute forwarding tables, prove, measure and compare them
+    Route(Box<route::Route>),
     /// Feed a recording of `heddle up --record` to the same core, and compare what it does
     Replay(replay::Replay),
 }
@@ -64,7 +63,7 @@ fn run(command: Command) -> Result<Answer, Failure> {
     match command {
         Command::Up(up) => up.run(),
         Command::Fabric(command) => command.run(),
-        Command::Route(command) => command.run(),
+        Command::Route(route) => route.run(),
         Command::Replay(replay) => replay.run(),
     }
 }

@@ -213,6 +213,8 @@ fn every_command_shows_an_example() {
         "route compute",
         "route verify",
         "route convert",
+        "route diff",
+        "route",
         "fabric generate fat-tree",
         "fabric generate superpod",
         "fabric generate dragonfly-plus",

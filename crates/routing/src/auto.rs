@@ -5,9 +5,8 @@ use std::fmt;
 use fabric::Fabric;
 use serde::Serialize;
 
-use crate::balance::balanced;
 use crate::engine::Engine;
-use crate::engines::{FatTree, MinHop, UpDown};
+use crate::engines::{FatTree, MinHop, UpDown, tables_over};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::paths::Paths;
@@ -36,7 +35,7 @@ impl fmt::Display for Choice {
 
 /// Routes by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
 pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), RouteError> {
-    let switches = Switches::new(fabric);
+    let switches = Switches::with_options(fabric, options);
     let rank = ranks::of(fabric, &switches);
     let levels = rank.iter().max().map_or(0, |&top| top + 1);
     let choice = |topology: String, engine, reason: String| Choice { topology, engine, reason };
@@ -63,7 +62,7 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     // Spread plainly first: where that has a credit loop, evening out the load would be in vain.
     let mut proof = verify(fabric, &spread(fabric, &switches, &paths, &rank));
     if proof.credit_loops == 0 {
-        let tables = balanced(fabric, &switches, &paths, &rank);
+        let tables = tables_over(fabric, &switches, &paths, &rank, options);
         proof = verify(fabric, &tables);
         if proof.credit_loops == 0 {
             let reason = "shortest paths, and no credit loop on one lane".to_owned();

@@ -31,7 +31,9 @@ pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32
         (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
     let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
     let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
-    if !several_lids && ways_are_soon_found && is_small(switches) && !ranks::is_regular(switches, rank) {
+    let weighted = (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.weight > 1);
+    let uneven = weighted || !ranks::is_regular(switches, rank);
+    if !several_lids && ways_are_soon_found && is_small(switches) && uneven {
         Balance::new(switches, paths, &tables).improve(&mut tables);
     }
     tables
@@ -54,8 +56,8 @@ struct Balance<'a> {
     first_link: Vec<u32>,
     /// The switch that each link leads to.
     peer_of: Vec<u32>,
-    /// (switch, LID) of every host.
-    hosts: Vec<(u32, u32)>,
+    /// (switch, LID, weight) of every host.
+    hosts: Vec<(u32, u32, u32)>,
     /// The links chosen, a row of switches for each host.
     chosen: Vec<u32>,
     load: Vec<u64>,
@@ -80,10 +82,10 @@ impl<'a> Balance<'a> {
         for switch in 0..count {
             first_link.push(first_link[switch] + switches.links(switch).len() as u32);
         }
-        let hosts: Vec<(u32, u32)> = (0..count)
+        let hosts: Vec<(u32, u32, u32)> = (0..count)
             .flat_map(|switch| {
                 let hosts = switches.destinations(switch).iter().filter(|to| to.host);
-                hosts.map(move |host| (switch as u32, host.lids.start))
+                hosts.map(move |host| (switch as u32, host.lids.start, host.weight))
             })
             .collect();
         let mut chosen = vec![NONE; hosts.len() * count];
@@ -93,7 +95,7 @@ impl<'a> Balance<'a> {
                 link_of[usize::from(link.port)] = first_link[switch] + place as u32;
             }
             let row = tables.row_at(switch);
-            for (host, &(at, lid)) in hosts.iter().enumerate() {
+            for (host, &(at, lid, _)) in hosts.iter().enumerate() {
                 let local = at as usize == switch;
                 chosen[host * count + switch] =
                     if local { NONE } else { link_of[usize::from(row[lid as usize])] };
@@ -225,8 +227,9 @@ impl<'a> Balance<'a> {
     /// Visits the load of each link that paths to a host use, with how many do.
     fn each_link(&mut self, ways: &Ways, host: usize, visit: impl Fn(&mut u64, u64)) {
         let chosen = &self.chosen[host * self.switches.len()..(host + 1) * self.switches.len()];
+        let receives = u64::from(self.hosts[host].2);
         for &switch in &ways.order {
-            self.weight[switch as usize] = u64::from(self.switches.hosts(switch as usize));
+            self.weight[switch as usize] = receives * u64::from(self.switches.hosts(switch as usize));
         }
         for &switch in ways.order.iter().rev() {
             let link = chosen[switch as usize];
@@ -243,10 +246,11 @@ impl<'a> Balance<'a> {
     /// The paths of the switch's own hosts count at once, so that not all run to the same idle link.
     fn choose(&mut self, ways: &Ways, host: usize, round: u64) {
         let count = self.switches.len();
+        let receives = u64::from(self.hosts[host].2);
         let chosen = &mut self.chosen[host * count..(host + 1) * count];
         for (place, &switch) in ways.order.iter().enumerate() {
             let links = &ways.links[ways.first[place] as usize..ways.first[place + 1] as usize];
-            let own = u64::from(self.switches.hosts(switch as usize));
+            let own = receives * u64::from(self.switches.hosts(switch as usize));
             let before = chosen[switch as usize];
             let mut best = (f64::INFINITY, NONE);
             for &(link, peer) in links {
@@ -278,7 +282,7 @@ impl<'a> Balance<'a> {
 
     fn write(&self, tables: &mut Tables) {
         let count = self.switches.len();
-        for (host, &(_, lid)) in self.hosts.iter().enumerate() {
+        for (host, &(_, lid, _)) in self.hosts.iter().enumerate() {
             for switch in 0..count {
                 let link = self.chosen[host * count + switch];
                 if link != NONE {

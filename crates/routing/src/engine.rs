@@ -2,7 +2,7 @@
 
 use fabric::Fabric;
 
-use crate::engines::{FatTree, Layered, MinHop, Nue, Torus, UpDown};
+use crate::engines::{DownUp, FatTree, Layered, MinHop, Nue, Torus, UpDown};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::routes::Routes;
@@ -18,8 +18,9 @@ pub trait Engine: Sync {
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError>;
 }
 
-/// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`].
-pub const ENGINES: &[&str] = &["fat-tree", "layered", "min-hop", "nue", "torus", "up-down"];
+/// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`]; `file` comes with its
+/// tables: [`crate::engines::FromTables`].
+pub const ENGINES: &[&str] = &["fat-tree", "layered", "min-hop", "nue", "torus", "up-down", "down-up"];
 
 /// The engine with this name, as it stands without options.
 pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
@@ -30,6 +31,7 @@ pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
         "nue" => Ok(Box::new(Nue)),
         "torus" => Ok(Box::new(Torus)),
         "up-down" => Ok(Box::new(UpDown)),
+        "down-up" => Ok(Box::new(DownUp)),
         _ => Err(RouteError::UnknownEngine { name: name.to_owned(), known: ENGINES }),
     }
 }

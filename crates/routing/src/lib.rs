@@ -15,6 +15,7 @@
 mod acyclic;
 pub mod auto;
 pub mod balance;
+pub mod difference;
 pub mod engine;
 pub mod engines;
 pub mod error;
@@ -28,12 +29,14 @@ pub mod quality;
 pub mod ranks;
 pub mod repair;
 pub mod routes;
+pub mod scatter;
 pub mod spread;
 pub mod switches;
 pub mod tables;
 pub mod verify;
 
 pub use auto::{Choice, auto};
+pub use difference::{AffectedPairs, ChangedSwitch, Difference, difference};
 pub use engine::{Engine, engine_by_name};
 pub use error::RouteError;
 pub use islands::{Islands, islands};

@@ -55,22 +55,23 @@ pub fn distances(switches: &Switches, starts: Vec<u32>) -> Vec<u32> {
     distance
 }
 
-/// Ranks that fall with the distance from `root`: all paths climb towards it.
-pub fn below(switches: &Switches, root: usize) -> Vec<u32> {
-    let distance = distances(switches, vec![root as u32]);
+/// Ranks that fall with the distance from the nearest of `roots`: all paths climb towards them.
+pub fn below(switches: &Switches, roots: &[usize]) -> Vec<u32> {
+    let mut roots: Vec<u32> = roots.iter().map(|&root| root as u32).collect();
+    let given = roots.len();
+    let distance = distances(switches, roots.clone());
     let farthest = distance.iter().copied().max().unwrap_or(0);
     let part = parts(switches);
     let mut rank: Vec<u32> = distance.iter().map(|distance| farthest - distance).collect();
     // Other parts have their own first switch as root.
-    let mut roots: Vec<u32> = vec![root as u32];
     let mut seen = vec![false; switches.len() + 1];
-    seen[part[root] as usize] = true;
+    roots.iter().for_each(|&root| seen[part[root as usize] as usize] = true);
     for (switch, &part) in part.iter().enumerate() {
         if !std::mem::replace(&mut seen[part as usize], true) {
             roots.push(switch as u32);
         }
     }
-    if roots.len() > 1 {
+    if roots.len() > given {
         let distance = distances(switches, roots);
         let farthest = distance.iter().copied().max().unwrap_or(0);
         rank = distance.iter().map(|distance| farthest - distance).collect();

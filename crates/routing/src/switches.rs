@@ -6,6 +6,8 @@ use std::ops::Range;
 use fabric::{Fabric, NodeId, NodeKind, PortId};
 
 use crate::error::RouteError;
+use crate::options::Options;
+use crate::paths::parts;
 use crate::tables::lids_of;
 
 const NONE: u32 = u32::MAX;
@@ -30,6 +32,8 @@ pub struct Destination {
     pub port: u8,
     /// Whether jobs' traffic goes there: it does to hosts and routers, not to switches and their aggregation nodes.
     pub host: bool,
+    /// How many hosts' traffic it counts as; 0 where it is no host.
+    pub weight: u32,
 }
 
 /// All switches of one fabric.
@@ -48,6 +52,19 @@ pub struct Switches {
 impl Switches {
     /// Numbers the switches of `fabric`. A cable from a switch to itself leads nowhere and is left out.
     pub fn new(fabric: &Fabric) -> Self {
+        Self::weighted(fabric, |_| 1)
+    }
+
+    /// The same as a user wishes to see it: hosts count by their weight, those that any path may reach as no hosts, and
+    /// links to avoid are left out as long as the parts of the fabric hang together without them.
+    pub fn with_options(fabric: &Fabric, options: &Options) -> Self {
+        let weights = weights(fabric, options);
+        let mut all = Self::weighted(fabric, |port| weights.get(port.index()).copied().unwrap_or(1));
+        all.avoid(fabric, &options.avoid);
+        all
+    }
+
+    fn weighted(fabric: &Fabric, weight: impl Fn(PortId) -> u32) -> Self {
         let nodes: Vec<NodeId> = fabric.switches().collect();
         let mut index_of = vec![NONE; fabric.node_count()];
         for (index, node) in nodes.iter().enumerate() {
@@ -64,16 +81,16 @@ impl Switches {
             nodes: Vec::new(),
         };
         for &node in &nodes {
-            all.add(fabric, node);
+            all.add(fabric, node, &weight);
         }
         all.nodes = nodes;
         all
     }
 
-    fn add(&mut self, fabric: &Fabric, node: NodeId) {
+    fn add(&mut self, fabric: &Fabric, node: NodeId, weight: impl Fn(PortId) -> u32) {
         let (mut hosts, mut adapters) = (0, 0);
         if let Some(own) = fabric.port(node, 0) {
-            self.add_destination(Destination { lids: lids_of(fabric, own), port: 0, host: false });
+            self.add_destination(Destination { lids: lids_of(fabric, own), port: 0, host: false, weight: 0 });
         }
         for (port, peer) in fabric.neighbors(node) {
             let (number, next) = (fabric.port_number(port), fabric.node_of(peer));
@@ -84,15 +101,67 @@ impl Switches {
                 }
                 continue;
             }
-            let host = fabric.kind(next) != NodeKind::AggregationNode;
-            hosts += u32::from(host);
+            let weight = if fabric.kind(next) == NodeKind::AggregationNode { 0 } else { weight(peer) };
+            hosts += weight;
             adapters += 1;
-            self.add_destination(Destination { lids: lids_of(fabric, peer), port: number, host });
+            self.add_destination(Destination {
+                lids: lids_of(fabric, peer),
+                port: number,
+                host: weight > 0,
+                weight,
+            });
         }
         self.first_link.push(self.links.len() as u32);
         self.first_destination.push(self.destinations.len() as u32);
         self.hosts.push(hosts);
         self.adapters.push(adapters);
+    }
+
+    /// Leaves out links at these ports, but for those that join what nothing else joins.
+    fn avoid(&mut self, fabric: &Fabric, ports: &[PortId]) {
+        if ports.is_empty() {
+            return;
+        }
+        let mut avoided = vec![false; fabric.port_slot_count()];
+        for port in ports.iter().flat_map(|&port| [Some(port), fabric.peer(port)]).flatten() {
+            avoided[port.index()] = true;
+        }
+        let is_avoided = |node: NodeId, link: &SwitchLink| {
+            fabric.port(node, link.port).is_some_and(|port| avoided[port.index()])
+        };
+        let mut kept = self.with_links(|switch, link| !is_avoided(self.nodes[switch], link));
+        let mut part = parts(&kept);
+        let mut needed: Vec<(usize, SwitchLink)> = Vec::new();
+        for switch in 0..self.len() {
+            for link in self.links(switch).iter().filter(|link| is_avoided(self.nodes[switch], link)) {
+                let (own, other) = (part[switch], part[link.peer as usize]);
+                if own != other {
+                    part.iter_mut().filter(|part| **part == other).for_each(|part| *part = own);
+                    needed.push((switch, *link));
+                }
+            }
+        }
+        if !needed.is_empty() {
+            let is_needed = |switch: usize, link: &SwitchLink| {
+                needed.iter().any(|&(from, cable)| {
+                    (from, cable.port) == (switch, link.port)
+                        || (cable.peer as usize, cable.peer_port) == (switch, link.port)
+                })
+            };
+            kept = self
+                .with_links(|switch, link| !is_avoided(self.nodes[switch], link) || is_needed(switch, link));
+        }
+        *self = kept;
+    }
+
+    /// The same switches with some of their links.
+    fn with_links(&self, keep: impl Fn(usize, &SwitchLink) -> bool) -> Self {
+        let (mut first_link, mut links) = (vec![0], Vec::with_capacity(self.links.len()));
+        for switch in 0..self.len() {
+            links.extend(self.links(switch).iter().filter(|link| keep(switch, link)));
+            first_link.push(links.len() as u32);
+        }
+        Self { first_link, links, ..self.clone() }
     }
 
     fn add_destination(&mut self, destination: Destination) {
@@ -138,7 +207,7 @@ impl Switches {
             [self.first_destination[switch] as usize..self.first_destination[switch + 1] as usize]
     }
 
-    /// How many ports of hosts (routers included) hang on the switch, with and without a LID.
+    /// How many ports of hosts (routers included) hang on the switch, with and without a LID, each by its weight.
     #[inline]
     pub fn hosts(&self, switch: usize) -> u32 {
         self.hosts[switch]
@@ -188,4 +257,22 @@ impl Switches {
         let port = fabric.port(self.nodes[switch], destination.port)?;
         if destination.port == 0 { Some(port) } else { fabric.peer(port) }
     }
+}
+
+/// The weight of each port, by its number; empty where all count once.
+fn weights(fabric: &Fabric, options: &Options) -> Vec<u32> {
+    if options.weights.is_empty() && options.compute_nodes.is_empty() && options.io_nodes.is_empty() {
+        return Vec::new();
+    }
+    let others = u32::from(options.compute_nodes.is_empty());
+    let mut weights = vec![others; fabric.port_slot_count()];
+    let mut set = |port: PortId, weight| {
+        if let Some(own) = weights.get_mut(port.index()) {
+            *own = weight;
+        }
+    };
+    options.compute_nodes.iter().for_each(|&port| set(port, 1));
+    options.io_nodes.iter().for_each(|&port| set(port, 0));
+    options.weights.iter().for_each(|&(port, weight)| set(port, weight));
+    weights
 }

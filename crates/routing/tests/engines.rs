@@ -189,10 +189,8 @@ fn a_lid_twice_is_refused_by_name() {
 #[test]
 fn an_unknown_engine_is_refused_with_the_names() {
     let error = engine_by_name("ftree").err().unwrap();
-    assert_eq!(
-        error.to_string(),
-        "no routing engine is called 'ftree'; there are fat-tree, layered, min-hop, nue, torus, up-down"
-    );
+    let names = routing::engine::ENGINES.join(", ");
+    assert_eq!(error.to_string(), format!("no routing engine is called 'ftree'; there are {names}"));
 }
 
 #[test]

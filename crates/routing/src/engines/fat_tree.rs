@@ -7,10 +7,10 @@
 
 use std::cmp::Reverse;
 
-use fabric::Fabric;
+use fabric::{Fabric, NodeId};
 use rayon::prelude::*;
 
-use crate::balance::balanced;
+use super::tables_over;
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::options::Options;
@@ -30,12 +30,19 @@ impl Engine for FatTree {
         "fat-tree"
     }
 
-    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+    fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
+        let mut switches = Switches::with_options(fabric, options);
         switches.check_lids(fabric)?;
-        let (paths, rank, sum) = climb(fabric, &switches);
+        let mut found = climb(fabric, &switches, &options.roots);
+        if found.2.missing > 0 && !options.avoid.is_empty() {
+            // Some pair has no way left that climbs and descends.
+            let all = Options { avoid: Vec::new(), ..options.clone() };
+            switches = Switches::with_options(fabric, &all);
+            found = climb(fabric, &switches, &options.roots);
+        }
+        let (paths, rank, sum) = found;
         if sum.missing == 0 {
-            let tables = balanced(fabric, &switches, &paths, &rank);
+            let tables = tables_over(fabric, &switches, &paths, &rank, options);
             return Ok(Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec)));
         }
         let (from, to) = first_missing(&switches, &paths).unwrap_or((0, 0));
@@ -57,13 +64,17 @@ pub(crate) struct DetourSum {
     pub(crate) hops: u64,
 }
 
-/// The best order that was found, its paths and how good they are.
-pub(crate) fn climb(fabric: &Fabric, switches: &Switches) -> (Paths, Vec<u32>, DetourSum) {
+/// The best order that was found, or the one below given roots; its paths and how good they are.
+pub(crate) fn climb(fabric: &Fabric, switches: &Switches, roots: &[NodeId]) -> (Paths, Vec<u32>, DetourSum) {
     let rate = |rank: Vec<u32>| {
         let paths = Paths::up_down(switches, &rank);
         let sum = detour_sum(switches, &paths);
         (paths, rank, sum)
     };
+    let roots: Vec<usize> = roots.iter().filter_map(|&root| switches.index_of(root)).collect();
+    if !roots.is_empty() {
+        return rate(ranks::below(switches, &roots));
+    }
     let usual = ranks::of(fabric, switches);
     let mut best = rate(usual.clone());
     if best.2.missing == 0 && ranks::is_layered(switches, &best.1) {

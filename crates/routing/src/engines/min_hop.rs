@@ -3,7 +3,7 @@
 
 use fabric::Fabric;
 
-use crate::balance::balanced;
+use super::tables_over;
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::options::Options;
@@ -20,11 +20,11 @@ impl Engine for MinHop {
         "min-hop"
     }
 
-    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+    fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
+        let switches = Switches::with_options(fabric, options);
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
-        let tables = balanced(fabric, &switches, &paths, &ranks::of(fabric, &switches));
+        let tables = tables_over(fabric, &switches, &paths, &ranks::of(fabric, &switches), options);
         Ok(Routes::on_one_lane(tables, None))
     }
 }

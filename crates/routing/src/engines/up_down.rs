@@ -8,7 +8,8 @@ use std::cmp::Reverse;
 use fabric::Fabric;
 
 use super::fat_tree::detour_sum;
-use crate::balance::{balanced, is_small};
+use super::tables_over;
+use crate::balance::is_small;
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::options::Options;
@@ -30,33 +31,54 @@ impl Engine for UpDown {
         "up-down"
     }
 
-    fn route(&self, fabric: &Fabric, _options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+    fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
+        let switches = Switches::with_options(fabric, options);
         switches.check_lids(fabric)?;
         let rate = |rank: Vec<u32>| {
             let paths = Paths::up_down(&switches, &rank);
             (detour_sum(&switches, &paths), paths, rank)
         };
-        let rooted = roots(&switches).into_iter().map(|root| rate(ranks::below(&switches, root)));
+        let given: Vec<usize> = options.roots.iter().filter_map(|&root| switches.index_of(root)).collect();
+        let orders =
+            if given.is_empty() { likely_orders(&switches) } else { orders_below(&switches, &given) };
+        let rooted = orders.into_iter().map(rate);
         let Some((sum, paths, rank)) = rooted.min_by_key(|&(sum, ..)| sum) else {
             return Ok(Routes::on_one_lane(Tables::empty(fabric), None));
         };
         if sum.missing > 0 {
             return Err(too_far(fabric, &switches, &paths));
         }
-        let tables = balanced(fabric, &switches, &paths, &rank);
+        let tables = tables_over(fabric, &switches, &paths, &rank, options);
         let rooted = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
+        if !given.is_empty() {
+            return Ok(rooted);
+        }
         // Without a root all paths climb by the switches' numbers. Where that joins all pairs, as in a torus, no
         // switch is the bottleneck that a root is.
         let (sum, paths, rank) = rate(vec![0; switches.len()]);
         if sum.missing > 0 || !is_small(&switches) {
             return Ok(rooted);
         }
-        let tables = balanced(fabric, &switches, &paths, &rank);
+        let tables = tables_over(fabric, &switches, &paths, &rank, options);
         let rootless = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
         let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
         Ok(if busiest(&rootless) < busiest(&rooted) { rootless } else { rooted })
     }
+}
+
+fn likely_orders(switches: &Switches) -> Vec<Vec<u32>> {
+    roots(switches).into_iter().map(|root| ranks::below(switches, &[root])).collect()
+}
+
+/// The order below given roots. Two roots with hosts may have no path that climbs and descends: then a leaf is turned
+/// over them all, or else the first root stands above the others.
+fn orders_below(switches: &Switches, roots: &[usize]) -> Vec<Vec<u32>> {
+    let rank = ranks::below(switches, roots);
+    let leaf = (0..switches.len()).filter(|&switch| rank[switch] == 0);
+    let leaf = leaf.max_by_key(|&switch| (switches.links(switch).len(), Reverse(switch)));
+    let hung = leaf.map(|leaf| ranks::hang(switches, &rank, leaf));
+    let first = ranks::below(switches, &roots[..1]);
+    std::iter::once(rank).chain(hung).chain([first]).collect()
 }
 
 /// Likely roots: the middle of the fabric, its widest switches, and switches with many hosts.

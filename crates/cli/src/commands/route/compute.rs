@@ -1,28 +1,39 @@
-//! `heddle route compute`: tables for a fabric, with their proof.
+//! `heddle route compute`: tables for a fabric, with their proof and figures.
 
 use clap::Args;
 use fabric::Fabric;
-use ib::Lid;
-use routing::{Options, Routes, Verification};
+use routing::engines::FromTables;
+use routing::{Choice, Engine, Options, Routes, Verification};
 use serde::Serialize;
 
-use super::{TablesFormat, judge, tables_file};
+use super::figures::Figures;
+use super::progress::Progress;
+use super::wishes::Wishes;
+use super::{TablesFormat, addresses, judge, tables_file};
 use crate::Answer;
 use crate::failure::Failure;
 use crate::files;
-use crate::style::Style;
 use crate::table::{Side, Table};
 
 /// Options of `heddle route compute`.
 #[derive(Args)]
-#[command(after_help = "Examples:\n  heddle route compute site.ibnetdiscover\n  \
-    heddle route compute tree.net --engine min-hop -o opensm.fdbs")]
+// Where these options stand without a verb, the file tells that they were given.
+#[group(arg = "file")]
+#[command(after_help = "Examples:\n  heddle route site.ibnetdiscover\n  \
+    heddle route tree.net --engine min-hop -o opensm.fdbs\n  \
+    heddle route site.lst --engine file --tables opensm.fdbs --json\n  \
+    heddle route site.ibnetdiscover --io-nodes storage.guids --weight 'nas-1 mlx5_0=8'\n\n\
+    Exit code 1: something is wrong with the tables.")]
 pub struct Compute {
     /// A topology file of any readable format; - is standard input. Ports without a LID get one
     file: String,
-    /// Routing engine: auto, fat-tree, min-hop or up-down
+    /// Routing engine: auto, fat-tree, min-hop, up-down, down-up, or file with --tables
     #[arg(long, default_value = "auto")]
     engine: String,
+    /// Of --engine file: the tables to take, as dump_lfts or OpenSM wrote them; min-hop serves destinations that they do
+    /// not reach from everywhere
+    #[arg(long, value_name = "DUMP")]
+    tables: Option<String>,
     /// Write the tables to this file: .fdbs gives OpenSM's form, anything else that of dump_lfts
     #[arg(short, long, value_name = "FILE")]
     output: Option<String>,
@@ -32,6 +43,8 @@ pub struct Compute {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    wishes: Wishes,
 }
 
 /// What was computed, for programs.
@@ -41,30 +54,42 @@ struct Computed {
     topology: Option<String>,
     reason: Option<String>,
     seconds: f64,
+    #[serde(flatten)]
+    figures: Figures,
+    /// The verdict's keys once more, where they stood first.
     verify: Verification,
 }
 
 impl Compute {
-    /// Computes, proves, prints, writes.
+    /// Computes, proves, measures, prints, writes.
     pub fn run(self) -> Result<Answer, Failure> {
+        let progress = Progress::new();
+        progress.say("reading");
         let mut fabric = files::read_fabric(&self.file)?.fabric;
-        assign_lids(&mut fabric, &self.file)?;
+        addresses::assign(&mut fabric, self.wishes.lmc, &self.file)?;
+        let options = self.wishes.options(&fabric)?;
+        let given = self.given(&fabric)?;
+        progress.say("computing tables");
         let start = std::time::Instant::now();
-        let (Routes { tables, .. }, engine, choice) = route(&fabric, &self.engine)?;
+        let (routes, engine, choice) = self.route(&fabric, &options, given)?;
         let seconds = start.elapsed().as_secs_f64();
-        let verify = routing::verify(&fabric, &tables);
-        let answer = judge::answer(&verify);
+        progress.say("proving");
+        let verdict = routing::verify_routes(&fabric, &routes);
+        let answer = judge::answer(&verdict);
         if let Some(path) = &self.output {
             let format = self.format.unwrap_or_else(|| TablesFormat::from_path_ending(path));
-            files::write(path, tables_file::write(&fabric, &tables, format).as_bytes())?;
+            files::write(path, tables_file::write(&fabric, &routes.tables, format).as_bytes())?;
             // Tables on standard output leave no room for a report there.
             if path == "-" {
                 return Ok(answer);
             }
         }
+        let verify = verdict.clone();
+        let figures = Figures::measure(&fabric, &routes.tables, verdict, routes.lanes.count(), &progress);
+        drop(progress);
         if self.json {
             let (topology, reason) = choice.map(|choice| (choice.topology, choice.reason)).unzip();
-            files::print_json(&Computed { engine, topology, reason, seconds, verify })?;
+            files::print_json(&Computed { engine, topology, reason, seconds, figures, verify })?;
             return Ok(answer);
         }
         let mut table = Table::new([Side::Left, Side::Left]);
@@ -76,51 +101,44 @@ impl Compute {
             table.row(["engine", &engine]);
         }
         table.row(["computed in", &crate::style::seconds(seconds)]);
-        judge::rows(&mut table, &verify, Style::stdout());
+        figures.rows(&mut table);
         files::write("-", table.render(0).as_bytes())?;
         Ok(answer)
     }
-}
 
-fn route(fabric: &Fabric, engine: &str) -> Result<(Routes, String, Option<routing::Choice>), Failure> {
-    if engine == "auto" {
-        let (routes, choice) = routing::auto(fabric, &Options::default())?;
-        return Ok((routes, choice.engine.to_owned(), Some(choice)));
+    /// The engine that takes tables as they are, where it was asked for.
+    fn given(&self, fabric: &Fabric) -> Result<Option<FromTables>, Failure> {
+        match (&*self.engine, &self.tables) {
+            ("file", Some(path)) => Ok(Some(FromTables::new(tables_file::load(path, fabric)?))),
+            ("file", None) => Err(Failure::new(
+                "the engine 'file' takes its tables from a file",
+                "--engine file",
+                "name what dump_lfts or OpenSM wrote: --tables opensm.fdbs",
+            )),
+            (_, Some(_)) => {
+                let help = "give --engine file as well, or leave it out";
+                Err(Failure::new("only the engine 'file' takes tables", "--tables", help))
+            }
+            (_, None) => Ok(None),
+        }
     }
-    let engine = routing::engine_by_name(engine)?;
-    Ok((engine.route(fabric, &Options::default())?, engine.name().to_owned(), None))
-}
 
-/// Gives every end port without a LID the smallest one that is free.
-fn assign_lids(fabric: &mut Fabric, file: &str) -> Result<(), Failure> {
-    let ports: Vec<_> = fabric.end_ports().collect();
-    let mut used = vec![false; Lid::WIDE_UNICAST_MAX.0 as usize + 1];
-    for &port in &ports {
-        for lid in routing::tables::lids_of(fabric, port) {
-            used[lid as usize] = true;
+    fn route(
+        &self,
+        fabric: &Fabric,
+        options: &Options,
+        given: Option<FromTables>,
+    ) -> Result<(Routes, String, Option<Choice>), Failure> {
+        if let Some(engine) = given {
+            return Ok((engine.route(fabric, options)?, engine.name().to_owned(), None));
         }
+        if self.engine == "auto" {
+            let (routes, choice) = routing::auto(fabric, options)?;
+            return Ok((routes, choice.engine.to_owned(), Some(choice)));
+        }
+        let engine = routing::engine_by_name(&self.engine).map_err(|error| {
+            Failure::new(error.to_string(), "--engine", "give one of these, auto, or file")
+        })?;
+        Ok((engine.route(fabric, options)?, engine.name().to_owned(), None))
     }
-    let mut next = 1;
-    for &port in &ports {
-        if fabric.lid(port) != Lid::NONE {
-            continue;
-        }
-        while used.get(next) == Some(&true) {
-            next += 1;
-        }
-        if next >= used.len() {
-            return Err(Failure::new(
-                format!(
-                    "{} end ports need a LID, and even wide addressing has {}",
-                    ports.len(),
-                    used.len() - 1
-                ),
-                file,
-                "split the fabric into subnets",
-            ));
-        }
-        used[next] = true;
-        fabric.set_lid(port, Lid(next as u32), 0);
-    }
-    Ok(())
 }

@@ -28,8 +28,7 @@ impl Convert {
     /// Reads and writes.
     pub fn run(self) -> Result<Answer, Failure> {
         let fabric = files::read_fabric(&self.file)?.fabric;
-        let text = String::from_utf8_lossy(&files::read(&self.tables)?).into_owned();
-        let tables = tables_file::read(&self.tables, &text, &fabric)?;
+        let tables = tables_file::load(&self.tables, &fabric)?;
         let format = self.format.unwrap_or_else(|| TablesFormat::from_path_ending(&self.output));
         files::write(&self.output, tables_file::write(&fabric, &tables, format).as_bytes())?;
         Ok(Answer::Yes)

@@ -4,7 +4,7 @@ use routing::Verification;
 
 use crate::Answer;
 use crate::style::{Style, count, thousands};
-use crate::table::{Side, Table};
+use crate::table::Table;
 
 /// Adds the verdict's rows: one a property, with the witness of what is wrong.
 pub fn rows(table: &mut Table, verification: &Verification, style: Style) {
@@ -44,13 +44,6 @@ pub fn rows(table: &mut Table, verification: &Verification, style: Style) {
             format!("{} at most, {:.2} on average", verification.hops.max, verification.hops.mean),
         ]);
     }
-}
-
-/// The verdict by itself.
-pub fn print(verification: &Verification) -> String {
-    let mut table = Table::new([Side::Left, Side::Left]);
-    rows(&mut table, verification, Style::stdout());
-    table.render(0)
 }
 
 /// Yes where nothing is wrong.

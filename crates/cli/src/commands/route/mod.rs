@@ -1,36 +1,64 @@
-//! `heddle route`: forwarding tables as files.
+//! `heddle route`: forwarding tables as files. Without a verb it computes.
 
+mod addresses;
 mod compute;
 mod convert;
+mod diff;
+mod figures;
 mod judge;
+mod progress;
 mod tables_file;
 mod verify;
+mod wishes;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use crate::Answer;
 use crate::failure::Failure;
 
 pub use tables_file::TablesFormat;
 
+/// Options of `heddle route`.
+#[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    arg_required_else_help = true,
+    override_usage = "heddle route <FILE> [OPTIONS]\n       heddle route <COMMAND>"
+)]
+pub struct Route {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    compute: Option<compute::Compute>,
+}
+
 /// Verbs of `heddle route`.
 #[derive(Subcommand)]
-pub enum RouteCommand {
-    /// Compute forwarding tables for a fabric, and prove them
-    Compute(compute::Compute),
-    /// Prove tables that a tool dumped: every pair reachable, no loop, no credit loop
+enum Verb {
+    /// Compute forwarding tables for a fabric, prove and measure them: what `heddle route FILE` does
+    Compute(Box<compute::Compute>),
+    /// Prove and measure tables that a tool dumped: every pair reachable, no loop, no credit loop, loads
     Verify(verify::Verify),
+    /// Say what would change from one file of tables to another: entries, blocks, pairs
+    Diff(diff::Diff),
     /// Write tables in another form
     Convert(convert::Convert),
 }
 
-impl RouteCommand {
+impl Route {
     /// Carries the command out.
     pub fn run(self) -> Result<Answer, Failure> {
-        match self {
-            Self::Compute(compute) => compute.run(),
-            Self::Verify(verify) => verify.run(),
-            Self::Convert(convert) => convert.run(),
+        match (self.verb, self.compute) {
+            (Some(Verb::Compute(compute)), _) => compute.run(),
+            (None, Some(compute)) => compute.run(),
+            (Some(Verb::Verify(verify)), _) => verify.run(),
+            (Some(Verb::Diff(diff)), _) => diff.run(),
+            (Some(Verb::Convert(convert)), _) => convert.run(),
+            (None, None) => Err(Failure::new(
+                "there is nothing to route",
+                "heddle route",
+                "name a topology file, or see heddle route --help",
+            )),
         }
     }
 }

@@ -8,6 +8,7 @@ use fabric::{Fabric, NodeId, NodeKind, PortId};
 use routing::{NO_ROUTE, Tables};
 
 use crate::failure::Failure;
+use crate::files;
 
 /// A form of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -176,8 +177,16 @@ fn next(fabric: &Fabric, tables: &Tables, row: usize, lid: usize) -> Next {
     }
 }
 
-/// Reads either form onto a fabric's switches.
-pub fn read(name: &str, text: &str, fabric: &Fabric) -> Result<Tables, Failure> {
+/// Reads a file of either form onto a fabric's switches.
+pub fn load(path: &str, fabric: &Fabric) -> Result<Tables, Failure> {
+    if fabric.end_ports().all(|port| fabric.lid(port) == ib::Lid::NONE) {
+        let help = "give a topology file with LIDs: ibnetdiscover output, opensm-subnet.lst, `heddle up --save-fabric`";
+        return Err(Failure::new("no port of the fabric has a LID that tables could lead to", path, help));
+    }
+    read(path, &String::from_utf8_lossy(&files::read(path)?), fabric)
+}
+
+fn read(name: &str, text: &str, fabric: &Fabric) -> Result<Tables, Failure> {
     let switches: std::collections::BTreeMap<u64, NodeId> =
         fabric.switches().map(|switch| (fabric.guid(switch).0, switch)).collect();
     let place = |line: usize| format!("{name}:{}", line + 1);

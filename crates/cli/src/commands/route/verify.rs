@@ -1,11 +1,14 @@
-//! `heddle route verify`: the proof of tables that a tool dumped.
+//! `heddle route verify`: the proof and the figures of tables that a tool dumped.
 
 use clap::Args;
 
+use super::figures::Figures;
+use super::progress::Progress;
 use super::{judge, tables_file};
 use crate::Answer;
 use crate::failure::Failure;
 use crate::files;
+use crate::table::{Side, Table};
 
 /// Options of `heddle route verify`.
 #[derive(Args)]
@@ -22,17 +25,24 @@ pub struct Verify {
 }
 
 impl Verify {
-    /// Reads, proves, prints.
+    /// Reads, proves, measures, prints.
     pub fn run(self) -> Result<Answer, Failure> {
+        let progress = Progress::new();
+        progress.say("reading");
         let fabric = files::read_fabric(&self.file)?.fabric;
-        let text = String::from_utf8_lossy(&files::read(&self.tables)?).into_owned();
-        let tables = tables_file::read(&self.tables, &text, &fabric)?;
-        let verification = routing::verify(&fabric, &tables);
+        let tables = tables_file::load(&self.tables, &fabric)?;
+        progress.say("proving");
+        let verdict = routing::verify(&fabric, &tables);
+        let answer = judge::answer(&verdict);
+        let figures = Figures::measure(&fabric, &tables, verdict, 1, &progress);
+        drop(progress);
         if self.json {
-            files::print_json(&verification)?;
+            files::print_json(&figures)?;
         } else {
-            files::write("-", judge::print(&verification).as_bytes())?;
+            let mut table = Table::new([Side::Left, Side::Left]);
+            figures.rows(&mut table);
+            files::write("-", table.render(0).as_bytes())?;
         }
-        Ok(judge::answer(&verification))
+        Ok(answer)
     }
 }

@@ -71,7 +71,7 @@ pub struct Up {
     #[arg(long, value_name = "FILE")]
     pub save_tables: Vec<String>,
 
-    /// Routing engine: auto, fat-tree, min-hop or up-down
+    /// Routing engine: auto, fat-tree, min-hop, up-down or down-up
     #[arg(long, default_value = "auto", help_heading = "Subnet")]
     pub engine: String,
     /// How many bits a LID has
