@@ -148,7 +148,8 @@ fn judge(fabric: &Fabric, tables: &Tables, lanes: Option<&Lanes>) -> Verificatio
     }
 }
 
-/// All end ports with a LID, by switch, since paths to all ports of one switch are alike, then by LID.
+/// All end ports with a LID, by switch, since paths to all ports of one switch are alike. The switches are in the order
+/// of their first hosts' LIDs: however LIDs are laid out, those of neighbours then lie together.
 fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
     let mut targets: Vec<Target> = fabric
         .end_ports()
@@ -168,7 +169,13 @@ fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
             })
         })
         .collect();
-    targets.sort_by_key(|target| (target.switch, target.lids.start, target.port));
+    targets.sort_by_key(|target| (!target.host, target.lids.start, target.port));
+    let mut place = vec![usize::MAX; fabric.switch_count() + 1];
+    let at = |target: &Target| target.switch.map_or(fabric.switch_count(), |switch| switch as usize);
+    for (met, target) in targets.iter().enumerate() {
+        place[at(target)] = place[at(target)].min(met);
+    }
+    targets.sort_by_key(|target| place[at(target)]);
     targets
 }
 
