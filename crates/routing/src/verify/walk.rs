@@ -165,7 +165,7 @@ const ON_PATH: u32 = u32::MAX - 2;
 pub(super) struct Walker<'a> {
     network: &'a Network,
     dependencies: &'a Dependencies,
-/// Which lane each path takes, where there are several.
+    /// Which lane each path takes, where there are several.
     lanes: Option<&'a Lanes>,
     /// The group's LIDs, ascending, each with the place of its column.
     lids: Vec<(u32, u32)>,
