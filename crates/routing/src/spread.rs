@@ -5,6 +5,7 @@
 //! carries one destination alone and any shift of all hosts meets no contention. Where a link is missing, its
 //! destinations go round the others.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use fabric::Fabric;
@@ -12,65 +13,105 @@ use rayon::prelude::*;
 
 use crate::paths::{Candidates, NO_PATH, Paths, distinct_peers};
 use crate::ranks;
-use crate::switches::{Destination, SwitchLink, Switches};
-use crate::tables::{NO_ROUTE, Tables};
+use crate::switches::{SwitchLink, Switches};
+use crate::tables::{BLOCK, NO_ROUTE, Tables};
 
 /// Tables over `paths`, with switches' ranks deciding by digits. Pairs of switches without a path, of which no host's
 /// traffic needs any, are joined over a neighbour that has one, for management alone.
 pub fn spread(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> Tables {
     let numbering = Numbering::new(switches, rank);
-    let strides = ranks::strides(switches, rank);
     let detours = Detours::find(switches, paths);
     Tables::filled(fabric, switches.top_lid(), |row, _, entries| {
-        entries.fill(NO_ROUTE);
-        let stride = strides[rank[row] as usize];
-        Row::new(switches, paths, rank, &numbering, row, stride).fill(&detours, entries);
+        Row::new(switches, paths, rank, &numbering, row).fill(&detours, entries);
     })
 }
 
-/// The number of each destination, by which switches decide.
+/// The number of each destination, by which switches decide. It follows the tree, whatever the order of the LIDs.
 struct Numbering {
     /// Switches with destinations, in the order of the numbers.
     order: Vec<u32>,
     /// The number of the first host on each switch: those on one switch are consecutive.
     first: Vec<u32>,
-    /// The hosts' LIDs on each switch where they are consecutive too, one a host; else empty.
-    run: Vec<Range<u32>>,
+    /// The switch of each LID, one past the last where nothing holds it.
+    switch_of: Vec<u32>,
     /// Links up of each switch.
     width: Vec<u32>,
+    /// What the number is divided by on each switch.
+    stride: Vec<u32>,
+    /// By stride and number of links up: the place of the link for each LID.
+    digits: BTreeMap<(u32, u32), Vec<u8>>,
 }
 
 impl Numbering {
     fn new(switches: &Switches, rank: &[u32]) -> Self {
         let order = ranks::tree_order(switches, rank);
-        let mut first = vec![0; switches.len()];
+        let lids = (switches.top_lid() as usize + 1).next_multiple_of(BLOCK);
+        let (mut first, mut switch_of) = (vec![0; switches.len()], vec![switches.len() as u32; lids]);
         let mut number = 0;
         for &switch in &order {
             first[switch as usize] = number;
-            number += switches.destinations(switch as usize).iter().filter(|to| to.host).count() as u32;
+            for destination in switches.destinations(switch as usize) {
+                number += u32::from(destination.host);
+                switch_of[destination.lids.start as usize..destination.lids.end as usize].fill(switch);
+            }
         }
+        let strides = ranks::strides(switches, rank);
         let above = |switch: usize, link: &&SwitchLink| rank[link.peer as usize] > rank[switch];
         let all = 0..switches.len();
-        let width = all
-            .clone()
-            .map(|s| switches.links(s).iter().filter(|link| above(s, link)).count() as u32)
-            .collect();
-        Self { order, first, run: all.map(|switch| run(switches, switch)).collect(), width }
+        let width =
+            all.clone().map(|s| switches.links(s).iter().filter(|link| above(s, link)).count() as u32);
+        let mut numbering = Self {
+            order,
+            first,
+            switch_of,
+            width: width.collect(),
+            stride: all.map(|switch| strides[rank[switch] as usize]).collect(),
+            digits: BTreeMap::new(),
+        };
+        numbering.find_digits(switches);
+        numbering
     }
-}
 
-fn run(switches: &Switches, switch: usize) -> Range<u32> {
-    let mut run = 0..0;
-    for host in switches.destinations(switch).iter().filter(|to| to.host) {
-        if run.is_empty() {
-            run = host.lids.start..host.lids.start;
-        }
-        if host.lids != (run.end..run.end + 1) {
-            return 0..0;
-        }
-        run.end += 1;
+    fn find_digits(&mut self, switches: &Switches) {
+        let mut wanted: Vec<(u32, u32)> = self
+            .stride
+            .iter()
+            .copied()
+            .zip(self.width.iter().copied())
+            .filter(|&(_, width)| width > 1)
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let found = wanted.into_par_iter().map(|(stride, width)| {
+            let mut digits = vec![0; self.switch_of.len()];
+            for (turn, &target) in self.order.iter().enumerate() {
+                for (lid, digit) in self.of_target(switches, target as usize, turn, stride) {
+                    digits[lid as usize] = (digit % width) as u8;
+                }
+            }
+            ((stride, width), digits)
+        });
+        self.digits = found.collect::<Vec<_>>().into_iter().collect();
     }
-    run
+
+    /// The LIDs of the destinations on a switch, with what switches of a stride decide by. Destinations that are no
+    /// hosts take turns, and so do the LIDs of one port: at every rank in as many steps as the rank has choices.
+    fn of_target<'a>(
+        &'a self,
+        switches: &'a Switches,
+        target: usize,
+        turn: usize,
+        stride: u32,
+    ) -> impl Iterator<Item = (u32, u32)> + 'a {
+        let (mut number, mut other) = (self.first[target], turn as u32);
+        switches.destinations(target).iter().flat_map(move |destination| {
+            let counter = if destination.host { &mut number } else { &mut other };
+            let (own, stride) = (*counter, if destination.host { stride } else { 1 });
+            *counter += 1;
+            let digit = own / stride;
+            destination.lids.clone().enumerate().map(move |(step, lid)| (lid, digit + step as u32 / stride))
+        })
+    }
 }
 
 /// One switch's row in the making.
@@ -89,9 +130,10 @@ struct Row<'a> {
     /// The place of this switch among those below its first parent.
     sibling: usize,
     numbering: &'a Numbering,
-    /// The ports of all links up, over and over.
-    up_ports: Vec<u8>,
 }
+
+/// In place of a target's port: its destinations take the links up by their digits.
+const BY_DIGIT: u8 = 0;
 
 impl<'a> Row<'a> {
     fn new(
@@ -100,7 +142,6 @@ impl<'a> Row<'a> {
         rank: &[u32],
         numbering: &'a Numbering,
         switch: usize,
-        stride: u32,
     ) -> Self {
         let (mut up, mut links): (Vec<SwitchLink>, Vec<SwitchLink>) =
             switches.links(switch).iter().partition(|link| rank[link.peer as usize] > rank[switch]);
@@ -110,15 +151,13 @@ impl<'a> Row<'a> {
         let up = rounds(&up);
         let wanted = wanted_links(switches, rank, numbering, switch, &up, down);
         links.extend(up.iter().map(|&(_, link)| link));
-        // Long enough for a switch full of hosts from any place on.
-        let up_ports =
-            links[down..].iter().map(|link| link.port).cycle().take(up.len().min(1) * 512).collect();
         let sibling = links.get(down).map_or(0, |link| {
             let parent = link.peer as usize;
             let below = distinct_peers(switches, parent).filter(|&peer| rank[peer] < rank[parent]);
             below.take_while(|&peer| peer != switch).count()
         });
-        Self { switches, paths, switch, links, down, wanted, stride, sibling, numbering, up_ports }
+        let stride = numbering.stride[switch];
+        Self { switches, paths, switch, links, down, wanted, stride, sibling, numbering }
     }
 
     fn fill(&self, detours: &Detours, entries: &mut [u8]) {
@@ -129,72 +168,65 @@ impl<'a> Row<'a> {
         detours.candidates(self.switch, &peers, &mut around);
         let up = self.links.len() - self.down;
         let whole = self.wanted.len() == up;
-        let mut allowed = Vec::new();
+        // The port of all destinations on a switch, where they share one or take all links up; the other switches.
+        let mut port_of = vec![NO_ROUTE; self.switches.len() + 1];
+        let mut apart = Vec::new();
         for (turn, &target) in self.numbering.order.iter().enumerate() {
-            let target = target as usize;
-            if target == self.switch {
-                self.fill_own(entries);
-                continue;
-            }
-            let (count, low) = (usize::from(candidates.count[target]), usize::from(candidates.first[target]));
-            let in_a_row = count > 0 && usize::from(candidates.last[target]) - low + 1 == count;
+            let at = target as usize;
+            let (count, low) = (usize::from(candidates.count[at]), usize::from(candidates.first[at]));
             if count == 1 {
-                self.fill_one(target, self.links[low].port, entries);
-            } else if in_a_row && (low < self.down || (whole && count == up)) {
-                self.fill_round(target, turn, low..low + count, entries);
+                port_of[at] = self.links[low].port;
+            } else if count == up && whole && low >= self.down && count > 0 {
+                port_of[at] = BY_DIGIT;
             } else if count > 0 {
-                self.gather_allowed(target, &mut allowed);
-                self.fill_some(target, turn, &allowed, entries);
-            } else if around.count.get(target).is_some_and(|&count| count > 0) {
+                apart.push((turn, at));
+            } else if around.count.get(at).is_some_and(|&count| count > 0) {
                 // Any of them will do: taking turns among those in a row is enough to spread management.
-                let (first, last) = (usize::from(around.first[target]), usize::from(around.last[target]));
-                let in_a_row = last - first + 1 == usize::from(around.count[target]);
+                let (first, last) = (usize::from(around.first[at]), usize::from(around.last[at]));
+                let in_a_row = last - first + 1 == usize::from(around.count[at]);
                 let place = if in_a_row { first + turn % (last - first + 1) } else { first };
-                self.fill_one(target, self.links[place].port, entries);
+                port_of[at] = self.links[place].port;
             }
         }
-    }
-
-    fn fill_own(&self, entries: &mut [u8]) {
+        self.fill_alike(&port_of, entries);
+        let mut allowed = Vec::new();
+        for (turn, target) in apart {
+            let (count, low) = (usize::from(candidates.count[target]), usize::from(candidates.first[target]));
+            if low < self.down && usize::from(candidates.last[target]) - low + 1 == count {
+                self.fill_round(target, turn, low..low + count, entries);
+            } else {
+                self.gather_allowed(target, &mut allowed);
+                self.fill_some(target, turn, &allowed, entries);
+            }
+        }
         for destination in self.switches.destinations(self.switch) {
             entries[destination.lids.start as usize..destination.lids.end as usize].fill(destination.port);
         }
     }
 
-    fn fill_one(&self, target: usize, port: u8, entries: &mut [u8]) {
-        let run = &self.numbering.run[target];
-        entries[run.start as usize..run.end as usize].fill(port);
-        for destination in self.apart(target) {
-            entries[destination.lids.start as usize..destination.lids.end as usize].fill(port);
+    /// All entries in the order of the LIDs, by the port of each one's switch.
+    fn fill_alike(&self, port_of: &[u8], entries: &mut [u8]) {
+        let switch_of = &self.numbering.switch_of[..];
+        let port = |switch: u32| port_of[switch as usize];
+        let up = &self.links[self.down..];
+        match self.numbering.digits.get(&(self.stride, up.len() as u32)) {
+            Some(digits) => {
+                let mut up_ports = [NO_ROUTE; 256];
+                up_ports.iter_mut().zip(up).for_each(|(port, link)| *port = link.port);
+                for ((entry, &switch), &digit) in entries.iter_mut().zip(switch_of).zip(digits) {
+                    let (port, up) = (port(switch), up_ports[usize::from(digit)]);
+                    *entry = if port == BY_DIGIT { up } else { port };
+                }
+            }
+            None => entries.iter_mut().zip(switch_of).for_each(|(entry, &switch)| *entry = port(switch)),
         }
-    }
-
-    /// The destinations on a switch that are in no run of LIDs.
-    fn apart(&self, target: usize) -> impl Iterator<Item = &'a Destination> + use<'a> {
-        let all = self.numbering.run[target].is_empty();
-        self.switches.destinations(target).iter().filter(move |destination| all || !destination.host)
     }
 
     /// The links of `range` in turn, by this rank's digit of the number.
     fn fill_round(&self, target: usize, turn: usize, range: Range<usize>, entries: &mut [u8]) {
-        let mut digit = Digit::new(self.numbering.first[target], self.stride, range.len());
-        let links = &self.links[range.clone()];
-        let run = &self.numbering.run[target];
-        let run = &mut entries[run.start as usize..run.end as usize];
-        let all_up = range.start == self.down && range.end == self.links.len();
-        let ports = &self.up_ports[if all_up { digit.place } else { 0 }..];
-        if all_up && self.stride == 1 && run.len() <= ports.len() {
-            run.copy_from_slice(&ports[..run.len()]);
-        } else {
-            digit.fill(run, links);
-        }
-        let mut other = turn;
-        for destination in self.apart(target) {
-            let mut place = if destination.host { digit.take() } else { next_other(&mut other, links.len()) };
-            for lid in destination.lids.clone() {
-                entries[lid as usize] = links[place].port;
-                place = if place + 1 == links.len() { 0 } else { place + 1 };
-            }
+        let links = &self.links[range];
+        for (lid, digit) in self.numbering.of_target(self.switches, target, turn, self.stride) {
+            entries[lid as usize] = links[digit as usize % links.len()].port;
         }
     }
 
@@ -209,20 +241,9 @@ impl<'a> Row<'a> {
 
     /// The link that would serve were none missing, where it is allowed; else the allowed ones in turn.
     fn fill_some(&self, target: usize, turn: usize, allowed: &[u8], entries: &mut [u8]) {
-        let mut number = self.numbering.first[target];
-        let mut other = turn;
-        for destination in self.switches.destinations(target) {
-            let place = if destination.host {
-                let digit = (number / self.stride) as usize;
-                number += 1;
-                self.preferred(digit, allowed)
-            } else {
-                next_other(&mut other, allowed.len())
-            };
-            for (step, lid) in destination.lids.clone().enumerate() {
-                let place = allowed[(place + step) % allowed.len()];
-                entries[lid as usize] = self.links[usize::from(place)].port;
-            }
+        for (lid, digit) in self.numbering.of_target(self.switches, target, turn, self.stride) {
+            let place = allowed[self.preferred(digit as usize, allowed)];
+            entries[lid as usize] = self.links[usize::from(place)].port;
         }
     }
 
@@ -291,52 +312,6 @@ fn wanted_links(
     }
     let place = |entry: &(u32, u32)| up.iter().position(|&(round, link)| (round, link.peer) == *entry);
     wanted.iter().map(|entry| place(entry).and_then(own)).collect()
-}
-
-fn next_other(turn: &mut usize, choices: usize) -> usize {
-    let place = *turn % choices;
-    *turn += 1;
-    place
-}
-
-/// Counts `number / stride mod base` for consecutive numbers without dividing.
-struct Digit {
-    rest: u32,
-    stride: u32,
-    place: usize,
-    base: usize,
-}
-
-impl Digit {
-    fn new(number: u32, stride: u32, base: usize) -> Self {
-        Self { rest: number % stride, stride, place: (number / stride) as usize % base, base }
-    }
-
-    /// The ports of `links` for as many numbers as there are entries.
-    fn fill(&mut self, mut entries: &mut [u8], links: &[SwitchLink]) {
-        while !entries.is_empty() {
-            let same = entries.len().min((self.stride - self.rest) as usize);
-            let (now, later) = entries.split_at_mut(same);
-            now.fill(links[self.place].port);
-            entries = later;
-            self.rest += same as u32;
-            if self.rest == self.stride {
-                self.rest = 0;
-                self.place = if self.place + 1 == self.base { 0 } else { self.place + 1 };
-            }
-        }
-    }
-
-    #[inline]
-    fn take(&mut self) -> usize {
-        let place = self.place;
-        self.rest += 1;
-        if self.rest == self.stride {
-            self.rest = 0;
-            self.place = if place + 1 == self.base { 0 } else { place + 1 };
-        }
-        place
-    }
 }
 
 /// Ways on for pairs of switches without an allowed path: over neighbours that have one, or are nearer to one that has.

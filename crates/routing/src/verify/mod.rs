@@ -88,8 +88,12 @@ pub struct CreditLoop {
     pub lanes: Vec<u8>,
 }
 
-/// Columns that are walked together: two cache lines of each switch's row.
+/// Columns that are walked together, at least: two cache lines of each switch's row.
 const GROUP: usize = 128;
+/// And at most, where their LIDs lie far apart.
+const MOST_GROUP: usize = 2048;
+/// Entries that share a cache line of a row.
+const LINE: u32 = 64;
 
 /// Judges `tables` on `fabric`, all paths on one lane. Any tables will do: of another fabric, of random bytes.
 ///
@@ -144,7 +148,8 @@ fn judge(fabric: &Fabric, tables: &Tables, lanes: Option<&Lanes>) -> Verificatio
     }
 }
 
-/// All end ports with a LID, by LID, so that neighbours share cache lines of the rows.
+/// All end ports with a LID, by switch, since paths to all ports of one switch are alike. The switches are in the order
+/// of their first hosts' LIDs: however LIDs are laid out, those of neighbours then lie together.
 fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
     let mut targets: Vec<Target> = fabric
         .end_ports()
@@ -164,18 +169,32 @@ fn targets(fabric: &Fabric, network: &Network) -> Vec<Target> {
             })
         })
         .collect();
-    targets.sort_by_key(|target| (target.lids.start, target.port));
+    targets.sort_by_key(|target| (!target.host, target.lids.start, target.port));
+    let mut place = vec![usize::MAX; fabric.switch_count() + 1];
+    let at = |target: &Target| target.switch.map_or(fabric.switch_count(), |switch| switch as usize);
+    for (met, target) in targets.iter().enumerate() {
+        place[at(target)] = place[at(target)].min(met);
+    }
+    targets.sort_by_key(|target| place[at(target)]);
     targets
 }
 
-/// Cuts the targets into groups of about [`GROUP`] LIDs.
+/// Cuts the targets into groups whose LIDs make good use of the cache lines that they lie in: of those on one switch in
+/// a row about [`GROUP`], more where the LIDs of each switch are spread over the rows.
 fn groups(targets: &[Target]) -> Vec<&[Target]> {
+    let top = targets.iter().map(|target| target.lids.end).max().unwrap_or(0);
+    let mut met_by = vec![0; (top / LINE) as usize + 1];
     let mut groups = Vec::new();
-    let (mut start, mut lids) = (0, 0);
+    let (mut start, mut lids, mut lines) = (0, 0, 0);
     for (end, target) in targets.iter().enumerate() {
-        if lids >= GROUP {
+        let well_used = lids >= lines * LINE as usize / 2;
+        if lids >= MOST_GROUP || (lids >= GROUP && well_used) {
             groups.push(&targets[start..end]);
-            (start, lids) = (end, 0);
+            (start, lids, lines) = (end, 0, 0);
+        }
+        for lid in target.lids.clone() {
+            let group = groups.len() + 1;
+            lines += usize::from(std::mem::replace(&mut met_by[(lid / LINE) as usize], group) != group);
         }
         lids += target.lids.len();
     }

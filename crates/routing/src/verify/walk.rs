@@ -173,8 +173,9 @@ pub(super) struct Walker<'a> {
     dependencies: &'a Dependencies,
     /// Which lane each path takes, where there are several.
     lanes: Option<&'a Lanes>,
-    /// The group's LIDs, and their columns one after another: a byte a switch.
-    lids: Vec<u32>,
+    /// The group's LIDs, ascending, each with the place of its column.
+    lids: Vec<(u32, u32)>,
+    /// The columns one after another: a byte a switch.
     columns: Vec<u8>,
     /// For the column at hand: the slot that packets from each switch arrive at next and the switch that has it;
     /// [`DEAD`] and one past the last switch where they are dropped or delivered.
@@ -196,6 +197,8 @@ pub(super) struct Walker<'a> {
     /// For each switch and service level the lanes that its packets leave on, a bit each.
     carried: Vec<[u16; SERVICE_LEVELS]>,
     path: Vec<u32>,
+    /// Where the next switch at each distance goes, in sorting.
+    place: Vec<u32>,
 }
 
 impl<'a> Walker<'a> {
@@ -222,6 +225,7 @@ impl<'a> Walker<'a> {
             carries: vec![false; switches],
             carried: vec![[0; SERVICE_LEVELS]; if lanes.is_some() { switches } else { 0 }],
             path: Vec::new(),
+            place: Vec::new(),
         }
     }
 
@@ -262,7 +266,8 @@ impl<'a> Walker<'a> {
         const ROWS: usize = 16;
         let switches = self.network.nodes.len();
         self.lids.clear();
-        self.lids.extend(group.iter().flat_map(|target| target.lids.clone()));
+        self.lids.extend(group.iter().flat_map(|target| target.lids.clone()).zip(0..));
+        self.lids.sort_unstable();
         self.columns.clear();
         self.columns.resize(self.lids.len() * switches, NO_ROUTE);
         for start in (0..switches).step_by(ROWS) {
@@ -271,8 +276,9 @@ impl<'a> Walker<'a> {
             for (row, at) in rows.iter_mut().zip(&self.network.rows[start..end]) {
                 *row = at.map_or(&[], |at| tables.row_at(at));
             }
-            for (column, &lid) in self.columns.chunks_exact_mut(switches).zip(&self.lids) {
-                for (entry, row) in column[start..end].iter_mut().zip(rows) {
+            for &(lid, place) in &self.lids {
+                let column = place as usize * switches;
+                for (entry, row) in self.columns[column + start..column + end].iter_mut().zip(rows) {
                     *entry = row.get(lid as usize).copied().unwrap_or(NO_ROUTE);
                 }
             }
@@ -325,9 +331,27 @@ impl<'a> Walker<'a> {
         }
         self.follow(lid, findings);
         if !self.any_lost {
-            let distance = &self.distance;
-            self.order.sort_by_key(|&switch| distance[switch as usize]);
+            self.sort();
             self.in_order = true;
+        }
+    }
+
+    /// Puts the nearest switches first, by counting: distances are few.
+    fn sort(&mut self) {
+        let distance = &self.distance[..self.next.len()];
+        let farthest = distance.iter().copied().max().unwrap_or(0);
+        self.place.clear();
+        self.place.resize(farthest as usize + 2, 0);
+        for &distance in distance {
+            self.place[distance as usize + 1] += 1;
+        }
+        for at in 1..self.place.len() {
+            self.place[at] += self.place[at - 1];
+        }
+        for (switch, &distance) in distance.iter().enumerate() {
+            let place = &mut self.place[distance as usize];
+            self.order[*place as usize] = switch as u32;
+            *place += 1;
         }
     }
 
