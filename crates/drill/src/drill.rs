@@ -137,8 +137,9 @@ impl<'f> Drill<'f> {
     fn heal(&mut self, step: &Step, limit: Time, measure: &mut Measure) -> Result<(), String> {
         // What is scheduled for now happens before anything is looked at.
         self.world.emulator.advance(self.world.now());
+        let mut before: Option<String> = None;
         loop {
-            self.settle(limit, measure)?;
+            self.settle(limit, measure).map_err(|restless| before.unwrap_or(restless))?;
             let due = step.number.is_multiple_of(self.config.judge_every.max(1))
                 || self.failures + 1 >= self.config.failures
                 || self.config.only.is_some();
@@ -147,6 +148,7 @@ impl<'f> Drill<'f> {
             let Some(deadline) = self.world.deadline().filter(|_| self.world.now() < limit) else {
                 return Err(wrong);
             };
+            before = Some(wrong);
             // A light sweep, or a second look that the manager has promised itself, may find what a trap did not tell.
             while self.world.now() < deadline {
                 self.turn(deadline, measure)?;

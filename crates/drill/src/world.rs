@@ -174,7 +174,7 @@ impl World {
         }
         while let Some(event) = self.manager.poll_event() {
             match event {
-                Event::LidsAssigned { lids, .. } => self.managed.known_lids = lids,
+                Event::LidsAssigned { lids, .. } => self.managed.known_lids.extend(lids),
                 Event::Refused { reason } => self.refused = Some(reason),
                 _ => {}
             }

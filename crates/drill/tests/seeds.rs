@@ -46,7 +46,7 @@ fn real() -> Option<Fabric> {
     Some(formats::read(name, &bytes).unwrap().fabric)
 }
 
-fn fabrics() -> Vec<Fabric> {
+pub fn fabrics() -> Vec<Fabric> {
     let mut fabrics = vec![
         tree(2, 4, None),
         tree(2, 6, None),
@@ -58,7 +58,7 @@ fn fabrics() -> Vec<Fabric> {
     fabrics
 }
 
-fn seat(fabric: &Fabric) -> (NodeId, u8) {
+pub fn seat(fabric: &Fabric) -> (NodeId, u8) {
     let host = fabric.hosts().find(|&host| fabric.neighbors(host).next().is_some()).unwrap();
     (host, fabric.port_number(fabric.neighbors(host).next().unwrap().0))
 }
