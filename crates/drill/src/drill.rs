@@ -31,7 +31,7 @@ pub struct Drill<'f> {
 }
 
 /// What a step has cost so far.
-#[derive(Clone, Copy, Default)]
+#[derive(Default)]
 struct Measure {
     last_write: Option<Time>,
     blocks: u64,
@@ -39,6 +39,8 @@ struct Measure {
     /// for the first time.
     done: Option<(Time, u64)>,
     was_busy: bool,
+    /// What was wrong after a single write, where something was.
+    transient: Option<String>,
 }
 
 impl<'f> Drill<'f> {
@@ -116,7 +118,7 @@ impl<'f> Drill<'f> {
         self.world.sky = Sky::new(step.weather, began, step.seed);
         self.world.kill_at = step.restart.map(|after| began + after);
         let mut measure = Measure::default();
-        let wrong = self.heal(step, began + self.config.patience, &mut measure).err();
+        let healed = self.heal(step, began + self.config.patience, &mut measure);
         self.world.sky = Sky::fair();
         let trap = self.world.emulator.take_first_trap();
         let heard = trap.filter(|_| !step.weather.mute_traps).unwrap_or(began);
@@ -125,8 +127,8 @@ impl<'f> Drill<'f> {
             number: step.number,
             kind: step.kind,
             what: step.what.clone(),
-            wrong,
-            ms: measure.last_write.unwrap_or(done).since(heard).as_secs_f64() * 1e3,
+            wrong: healed.err().or(measure.transient),
+            ms: measure.last_write.unwrap_or(done).since(heard).as_nanos() as f64 * 1e-6,
             blocks: measure.blocks,
             mads: mads - sent,
             cut_off: self.oracle.parts_cut_off(&self.world.emulator),
@@ -151,7 +153,7 @@ impl<'f> Drill<'f> {
             before = Some(wrong);
             // A light sweep, or a second look that the manager has promised itself, may find what a trap did not tell.
             while self.world.now() < deadline {
-                self.turn(deadline, measure)?;
+                self.turn(deadline, measure);
             }
         }
     }
@@ -174,7 +176,7 @@ impl<'f> Drill<'f> {
                 let phase = self.world.manager.phase();
                 return Err(format!("the manager does not come to rest and stands at {phase:?}"));
             }
-            self.turn(limit, measure)?;
+            self.turn(limit, measure);
         }
         Ok(())
     }
@@ -184,12 +186,11 @@ impl<'f> Drill<'f> {
         let until = self.world.now() + pause;
         let mut measure = Measure::default();
         while self.world.now() < until {
-            // What is wrong here is judged with the step that follows.
-            let _ = self.turn(until, &mut measure);
+            self.turn(until, &mut measure);
         }
     }
 
-    fn turn(&mut self, until: Time, measure: &mut Measure) -> Result<(), String> {
+    fn turn(&mut self, until: Time, measure: &mut Measure) {
         self.world.turn(until);
         self.writes.clear();
         self.world.emulator.take_table_writes(&mut self.writes);
@@ -203,8 +204,10 @@ impl<'f> Drill<'f> {
             measure.done = Some((self.world.now(), self.world.sent));
         }
         measure.was_busy |= busy;
-        let Some(transients) = &mut self.transients else { return Ok(()) };
-        transients.forget_what_is_off(&self.world.emulator);
-        transients.judge(&self.world.emulator, &self.writes)
+        if let Some(transients) = &mut self.transients {
+            transients.forget_what_is_off(&self.world.emulator);
+            let judged = transients.judge(&self.world.emulator, &self.writes);
+            measure.transient = measure.transient.take().or(judged.err());
+        }
     }
 }

@@ -172,3 +172,80 @@ pub(crate) fn said_of_circles(proof: &Verification) -> Option<String> {
     }
     (!wrong.is_empty()).then(|| wrong.join("; "))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use emulator::Fault;
+    use fabric::generate::FatTreeSpec;
+
+    use super::*;
+    use crate::config::Config;
+    use crate::world::World;
+
+    fn tree() -> Fabric {
+        FatTreeSpec { levels: Some(2), radix: 4, ..FatTreeSpec::default() }.build().unwrap()
+    }
+
+    /// A fabric that is up, and an oracle that has found it so.
+    fn up(fabric: &Fabric) -> (World, Oracle) {
+        let host = fabric.hosts().next().unwrap();
+        let mut world = World::new(fabric, (host, 1), &Config::default()).unwrap();
+        let limit = world.now() + Duration::from_secs(100);
+        while !world.is_quiet() {
+            world.turn(limit);
+        }
+        let mut oracle = Oracle::new(fabric.port(host, 1).unwrap());
+        assert_eq!(oracle.judge(&world.emulator), Ok(()));
+        assert_eq!(oracle.parts_cut_off(&world.emulator), None);
+        (world, oracle)
+    }
+
+    fn node(fabric: &Fabric, name: &str) -> NodeId {
+        fabric.nodes().find(|&node| fabric.name(node).starts_with(name)).unwrap()
+    }
+
+    #[test]
+    fn what_nobody_has_healed_is_wrong() {
+        let fabric = tree();
+        let broken = |faults: &[Fault]| {
+            let (mut world, mut oracle) = up(&fabric);
+            faults.iter().for_each(|&fault| world.emulator.apply(fault));
+            world.emulator.advance(world.now() + Duration::from_secs(1));
+            (oracle.judge(&world.emulator).unwrap_err(), oracle.parts_cut_off(&world.emulator))
+        };
+        let spine = node(&fabric, "spine-0001");
+        let (wrong, cut) = broken(&[Fault::Unlink { node: spine, port: 2 }]);
+        assert!(wrong.contains("have no path (from "), "{wrong}");
+        assert_eq!(cut, None);
+        let (wrong, _) =
+            broken(&[Fault::Unlink { node: spine, port: 2 }, Fault::Relink { node: spine, port: 2 }]);
+        assert!(wrong.ends_with("is INIT"), "{wrong}");
+        let other = fabric.hosts().nth(3).unwrap();
+        let (wrong, _) = broken(&[Fault::Lid { node: other, port: 1, lid: Lid(900) }]);
+        assert!(wrong.contains("has LID 900 and had"), "{wrong}");
+        let (wrong, _) = broken(&[Fault::Lid { node: other, port: 1, lid: Lid::NONE }]);
+        assert!(wrong.contains("has no LID"), "{wrong}");
+    }
+
+    #[test]
+    fn parts_that_are_cut_off_are_named_and_not_judged() {
+        let fabric = tree();
+        let (mut world, mut oracle) = up(&fabric);
+        let leaf = node(&fabric, "leaf-0003");
+        for (port, peer) in fabric.neighbors(leaf).collect::<Vec<_>>() {
+            if fabric.is_switch(fabric.node_of(peer)) {
+                world.emulator.apply(Fault::Unlink { node: leaf, port: fabric.port_number(port) });
+            }
+        }
+        let cut = oracle.parts_cut_off(&world.emulator).unwrap();
+        assert!(cut.starts_with("3 nodes with "), "{cut}");
+        // Tables that still lead to the lost leaf harm nobody in the manager's part.
+        assert_eq!(oracle.judge(&world.emulator), Ok(()));
+        // A host without power is gone, not cut off.
+        let host = fabric.hosts().nth(7).unwrap();
+        world.emulator.apply(Fault::PowerOff { node: host });
+        assert_eq!(oracle.parts_cut_off(&world.emulator), Some(cut));
+    }
+}
