@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(cut, None);
         let (wrong, _) =
             broken(&[Fault::Unlink { node: spine, port: 2 }, Fault::Relink { node: spine, port: 2 }]);
-        assert!(wrong.ends_with("is INIT"), "{wrong}");
+        assert!(wrong.ends_with("is Initialize"), "{wrong}");
         let other = fabric.hosts().nth(3).unwrap();
         let (wrong, _) = broken(&[Fault::Lid { node: other, port: 1, lid: Lid(900) }]);
         assert!(wrong.contains("has LID 900 and had"), "{wrong}");
