@@ -5,6 +5,7 @@ use std::time::Duration;
 use emulator::{AttachError, TableWrite};
 use fabric::{Fabric, NodeId};
 use ib::Time;
+use subnet::Event;
 
 use crate::config::Config;
 use crate::error::DrillError;
@@ -18,6 +19,9 @@ use crate::world::World;
 
 /// More virtual time than any bring-up takes.
 const BRING_UP: Duration = Duration::from_secs(3600);
+
+/// Hears what managers say, with the virtual time.
+pub type Ear = Box<dyn FnMut(Time, &Event)>;
 
 /// A drill on a fabric.
 pub struct Drill<'f> {
@@ -73,9 +77,9 @@ impl<'f> Drill<'f> {
         Ok(drill)
     }
 
-    /// The manager that heals.
-    pub fn manager(&self) -> &subnet::SubnetManager {
-        &self.world.manager
+    /// Lets `ear` hear what managers say from now on.
+    pub fn listen(&mut self, ear: Ear) {
+        self.world.ear = Some(ear);
     }
 
     /// Holds the drill; `watch` is told of every step, with how many failures there have been.

@@ -31,7 +31,7 @@ mod weather;
 mod world;
 
 pub use config::{Clock, Config};
-pub use drill::Drill;
+pub use drill::{Drill, Ear};
 pub use error::DrillError;
 pub use kind::Kind;
 pub use outcome::{Figures, KindFigures, Outcome, Record};

@@ -12,6 +12,7 @@ use ib::{Packet, Time};
 use subnet::{Event, Input, Phase, SubnetManager};
 
 use crate::config::{Clock, Config};
+use crate::drill::Ear;
 use crate::weather::Sky;
 
 /// Nothing is going to happen for so long: all is quiet.
@@ -31,6 +32,8 @@ pub(crate) struct World {
     pub sent: u64,
     /// Why the manager refused, where it did.
     pub refused: Option<String>,
+    /// Who hears what managers say.
+    pub ear: Option<Ear>,
     client: ClientId,
     seat: (NodeId, u8),
     managed: subnet::Config,
@@ -58,6 +61,7 @@ impl World {
             kill_at: None,
             sent: 0,
             refused: None,
+            ear: None,
             client,
             seat,
             managed: config.managed.clone(),
@@ -173,6 +177,9 @@ impl World {
             self.charge(began);
         }
         while let Some(event) = self.manager.poll_event() {
+            if let Some(ear) = &mut self.ear {
+                ear(self.emulator.now(), &event);
+            }
             match event {
                 Event::LidsAssigned { lids, .. } => self.managed.known_lids.extend(lids),
                 Event::Refused { reason } => self.refused = Some(reason),

@@ -72,6 +72,9 @@ pub struct DrillCommand {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Tell on standard error every step, and what the manager says meanwhile, with the emulated fabric's time
+    #[arg(long)]
+    events: bool,
 
     /// Time that a packet takes from port to port
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration, help_heading = "Fabric")]
@@ -114,7 +117,15 @@ impl DrillCommand {
         let bar = std::io::stderr().is_terminal().then(|| bar(self.failures));
         let failed = |error: DrillError| self.failed(&error);
         let mut drill = Drill::new(&fabric, seat, self.config(&fabric)).map_err(failed)?;
+        if self.events {
+            drill.listen(Box::new(|time, event| {
+                eprintln!("{time}  {}", serde_json::to_string(event).unwrap_or_default());
+            }));
+        }
         let outcome = drill.run(&mut |record, failures| {
+            if self.events {
+                eprintln!("step {} ({}), as above: {}", record.number, record.kind.name(), record.what);
+            }
             if let Some(bar) = &bar {
                 bar.set_position(failures.into());
                 bar.set_message(record.what.clone());
