@@ -82,6 +82,9 @@ pub struct DrillCommand {
     /// Time that a device takes to answer a request
     #[arg(long, value_name = "TIME", default_value = "20us", value_parser = duration, help_heading = "Fabric")]
     agent_time: Duration,
+    /// Management packets that a port's buffers hold; more are dropped
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Fabric")]
+    vl15_buffers: u8,
     /// The most MADs under way at once
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Subnet")]
     window: u32,
@@ -170,6 +173,7 @@ impl DrillCommand {
             emulated: emulator::Config {
                 hop_latency: self.hop_latency,
                 agent_time: self.agent_time,
+                vl15_buffers: self.vl15_buffers,
                 addressing,
                 seed: self.seed,
                 ..emulator::Config::default()
