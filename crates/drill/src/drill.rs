@@ -176,8 +176,11 @@ impl<'f> Drill<'f> {
     /// Lets time pass until all is quiet.
     fn settle(&mut self, limit: Time, measure: &mut Measure) -> Result<(), String> {
         while !self.world.is_quiet() {
+            let phase = self.world.manager.phase();
+            if self.world.is_stuck() {
+                return Err(format!("the manager stands at {phase:?} and waits for what will never come"));
+            }
             if self.world.now() >= limit {
-                let phase = self.world.manager.phase();
                 return Err(format!("the manager does not come to rest and stands at {phase:?}"));
             }
             self.turn(limit, measure);

@@ -108,6 +108,15 @@ impl World {
             && self.deadline.is_none_or(|deadline| deadline > self.now() + QUIET)
     }
 
+    /// Whether nothing is going to happen ever, though the manager has something left to do.
+    pub fn is_stuck(&self) -> bool {
+        self.deadline.is_none()
+            && self.kill_at.is_none()
+            && self.held.is_empty()
+            && self.emulator.next_event().is_none()
+            && !self.manager.is_settled()
+    }
+
     /// Whether the manager says that its fabric is up.
     pub fn is_up(&self) -> bool {
         self.manager.phase() == Phase::Up

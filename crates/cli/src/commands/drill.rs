@@ -201,7 +201,12 @@ impl DrillCommand {
 
     fn render(&self, fabric: &Fabric, outcome: &Outcome, style: Style) -> String {
         let Figures { failures, healed, .. } = outcome.figures;
-        let headline = format!("{healed} of {} healed", count(failures.into(), "failure"));
+        let headline = match outcome.kinds[..] {
+            [mends] if mends.kind == Kind::Mend => {
+                format!("{} of {} healed", mends.figures.healed, count(mends.figures.failures.into(), "mend"))
+            }
+            _ => format!("{healed} of {} healed", count(failures.into(), "failure")),
+        };
         let headline =
             if outcome.is_sound() { style.green_bold(&headline) } else { style.red_bold(&headline) };
         let hosts = count(fabric.hosts().count() as u64, "host");
