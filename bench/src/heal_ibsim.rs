@@ -150,6 +150,7 @@ struct Heal {
     until_last_block: f64,
     until_done: f64,
     blocks: u64,
+    /// Sent until the last block was written.
     mads: u64,
 }
 
@@ -221,26 +222,26 @@ impl Drop for Running {
 
 /// The heals that a trace tells of: each from the first trap 128 after a silence to the last write before the next one.
 fn heals(trace: &str) -> Vec<Heal> {
-    let (mut heals, mut began, mut last) = (Vec::<Heal>::new(), None, 0.0);
+    let (mut heals, mut began, mut last, mut sent) = (Vec::<Heal>::new(), None, 0.0, 0);
     for line in trace.lines() {
         let mut words = line.split_whitespace();
         let Some(at) = words.next().and_then(|word| word.parse::<f64>().ok()) else { continue };
         let comes_in = line.contains(" s in ");
         let trap = comes_in && line.contains(" Trap Notice ");
         if trap && at - last > QUIET.as_secs_f64() / 2.0 {
-            began = Some(at);
+            (began, sent) = (Some(at), 0);
             heals.push(Heal { until_last_block: 0.0, until_done: 0.0, blocks: 0, mads: 0 });
         }
         if trap {
             last = at;
         }
         let (Some(from), Some(heal)) = (began, heals.last_mut()) else { continue };
-        // Light sweeps and what else is asked later belong to no heal.
+        // What is asked later belongs to no heal.
         if at - last > QUIET.as_secs_f64() / 2.0 {
             continue;
         }
         if !comes_in {
-            heal.mads += 1;
+            sent += 1;
         } else if line.contains(" GetResp ") {
             last = at;
             heal.until_done = at - from;
@@ -250,6 +251,7 @@ fn heals(trace: &str) -> Vec<Heal> {
         }
         if comes_in && line.contains(" GetResp LinearForwardingTable ") {
             heal.until_last_block = at - from;
+            heal.mads = sent;
         }
     }
     heals
