@@ -1,6 +1,7 @@
 //! A real ibsim on sockets of its own, and the place that its clients sit at.
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,6 +25,15 @@ pub struct Ibsim {
 impl Ibsim {
     /// Starts ibsim on `net`, with room for `fabric`, and waits until it takes clients. They sit at the first host.
     pub fn start(net: &Path, fabric: &Fabric, folder: &Path) -> anyhow::Result<Self> {
+        Self::launch(net, fabric, folder, &["-n"])
+    }
+
+    /// The same with its console, which takes [`Ibsim::command`].
+    pub fn start_with_console(net: &Path, fabric: &Fabric, folder: &Path) -> anyhow::Result<Self> {
+        Self::launch(net, fabric, folder, &[])
+    }
+
+    fn launch(net: &Path, fabric: &Fabric, folder: &Path, options: &[&str]) -> anyhow::Result<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let socket_name = format!("bench{}x{number}", std::process::id());
@@ -33,11 +43,12 @@ impl Ibsim {
         let room = |count: usize| (count + 16).to_string();
         let mut command = Command::new("ibsim");
         command
-            .args(["-s", "-n", "-L", "49152", "-N", &room(fabric.node_count())])
+            .args(["-s", "-L", "49152", "-N", &room(fabric.node_count())])
             .args(["-S", &room(fabric.switch_count()), "-P", &room(fabric.port_slot_count())])
+            .args(options)
             .arg(net)
             .env("IBSIM_SOCKNAME", &socket_name)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(file.try_clone()?)
             .stderr(file);
         let child = process::tie(&mut command)
@@ -80,6 +91,13 @@ impl Ibsim {
             node: Some(self.seat.clone()),
         };
         Ok(transport::Ibsim::open(&config, false)?)
+    }
+
+    /// Gives a command to its console, as in `Unlink "leaf-0001"[5]`.
+    pub fn command(&mut self, line: &str) -> anyhow::Result<()> {
+        let console = self.child.stdin.as_mut().context("ibsim has no console")?;
+        writeln!(console, "{line}")?;
+        Ok(console.flush()?)
     }
 
     /// Seconds of processor time that ibsim has used.

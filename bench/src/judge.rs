@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, bail};
-use fabric::{Fabric, PortId};
+use fabric::{Fabric, NodeId, PortId};
 use ib::{AttributeId, Mad, Method, PhysicalState, PortInfo, PortState};
 
 use crate::exchange::{exchange, routes};
@@ -53,6 +53,56 @@ pub fn check_all_active(ibsim: &Ibsim, fabric: &Fabric) -> anyhow::Result<usize>
         bail!("{end_ports} end ports have {} LIDs", lids.len());
     }
     Ok(fabric.link_count())
+}
+
+/// Fails unless the tables that the switches hold lead every end port of `fabric` to every other one, without a loop or a
+/// credit loop on one lane.
+pub fn check_tables(ibsim: &Ibsim, fabric: &Fabric) -> anyhow::Result<routing::Verification> {
+    let seat = fabric.hosts().next().context("no host")?;
+    let routes = routes(fabric, seat);
+    let mut client = ibsim.client()?;
+    let mut fabric = fabric.clone();
+    let ends: Vec<PortId> = fabric.end_ports().collect();
+    let mut requests = ends.iter().enumerate().filter_map(|(number, &port)| {
+        let (node, select) = (fabric.node_of(port), u32::from(fabric.port_number(port)));
+        let route = routes[node.index()]?;
+        Some(Mad::directed(Method::GET, AttributeId::PORT_INFO, select, &route, number as u64, 0))
+    });
+    let mut lids = Vec::new();
+    exchange(&mut client, &mut requests, WINDOW, &mut |number, mad| {
+        lids.extend(ends.get(number as usize).map(|&port| (port, mad.get::<PortInfo>().lid)));
+    })?;
+    for (port, lid) in lids {
+        fabric.set_lid(port, lid, 0);
+    }
+    let mut tables = routing::Tables::empty(&fabric);
+    let switches: Vec<NodeId> = fabric.switches().collect();
+    // From the last block on: a row's top is then known from the first block written.
+    let blocks: Vec<(NodeId, u32)> = switches
+        .iter()
+        .flat_map(|&node| (0..tables.blocks()).rev().map(move |block| (node, block)))
+        .collect();
+    let mut requests = blocks.iter().enumerate().filter_map(|(number, &(node, block))| {
+        let route = routes[node.index()]?;
+        Some(Mad::directed(
+            Method::GET,
+            AttributeId::LINEAR_FORWARDING_TABLE,
+            block,
+            &route,
+            number as u64,
+            0,
+        ))
+    });
+    exchange(&mut client, &mut requests, WINDOW, &mut |number, mad| {
+        if let Some(&(node, block)) = blocks.get(number as usize) {
+            tables.set_block(node, block, mad.data());
+        }
+    })?;
+    let proof = routing::verify(&fabric, &tables);
+    if !proof.is_clean() {
+        bail!("the tables that the switches hold are not sound: {proof:?}");
+    }
+    Ok(proof)
 }
 
 /// How many MADs have left the manager's port, by ibsim's own counter. Those that a manager sends to its own port do

@@ -12,6 +12,8 @@ mod bring_up;
 mod emulated;
 mod exchange;
 mod graph;
+mod heal;
+mod heal_ibsim;
 mod heddle;
 mod ibsim;
 mod ibsim_rate;
@@ -56,6 +58,8 @@ enum What {
     BringUp(bring_up::BringUp),
     /// Heddle brings big fabrics up on its own emulator
     Emulated(emulated::Emulated),
+    /// Failures one after another, healed on the emulator; a lost uplink on ibsim, side by side with OpenSM
+    Heal(heal::Heal),
     /// A fabric of 130,000 nodes and 400,000 links is built
     Graph,
     /// How many MADs a second ibsim answers, by the number under way
@@ -76,13 +80,15 @@ fn main() -> anyhow::Result<()> {
     match what {
         What::BringUp(bring_up) => bring_up.run(&common),
         What::Emulated(emulated) => emulated.run(&common),
+        What::Heal(heal) => heal.run(&common),
         What::Graph => graph::run(&common),
         What::IbsimRate => ibsim_rate::run(&common),
         What::All => {
             graph::run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;
-            bring_up::BringUp::default().run(&common)
+            bring_up::BringUp::default().run(&common)?;
+            heal::Heal::default().run(&common)
         }
     }
 }

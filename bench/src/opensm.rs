@@ -1,13 +1,14 @@
-//! OpenSM as the peer: one bring-up with a configuration, cache and log of its own.
+//! OpenSM as the peer: one bring-up, or one that goes on and heals, with a configuration, cache and log of its own.
 
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
 use crate::ibsim::Ibsim;
-use crate::process::{Finished, run};
+use crate::process::{Finished, run, tie};
 
 /// A finished bring-up.
 pub struct Run {
@@ -17,10 +18,84 @@ pub struct Run {
     pub until_up: f64,
 }
 
-/// Brings the fabric in `ibsim` up once. `window`: its `--maxsmps`, where not its own default.
-pub fn bring_up(ibsim: &Ibsim, engine: &str, window: Option<u32>, folder: &Path) -> anyhow::Result<Run> {
-    let own = tempfile::tempdir_in(folder)?;
-    let path = |name: &str| own.path().join(name);
+/// An OpenSM that goes on; dropped, it is ended.
+pub struct Running {
+    child: Child,
+    log: PathBuf,
+}
+
+/// When OpenSM heard a trap, and what it said after it; seconds of its own log.
+pub struct Healed {
+    /// From the trap to "tables configured on all switches".
+    pub until_tables: f64,
+    /// From the trap to "SUBNET UP".
+    pub until_up: f64,
+}
+
+impl Running {
+    /// Starts it, with what it keeps in `folder`.
+    pub fn start(ibsim: &Ibsim, engine: &str, folder: &Path) -> anyhow::Result<Self> {
+        let (log, mut command) = command(ibsim, engine, folder)?;
+        let output = File::create(folder.join("opensm.out"))?;
+        command.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output);
+        let child = tie(&mut command).spawn().context("cannot start ibsim-run")?;
+        Ok(Self { child, log })
+    }
+
+    /// Waits until its log says for the `times`th time that the subnet is up.
+    pub fn wait_until_up(&mut self, times: usize, most: Duration) -> anyhow::Result<()> {
+        let start = Instant::now();
+        while self.log()?.matches("SUBNET UP").count() < times {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("opensm ended with {status}:\n{}", self.log()?);
+            }
+            if start.elapsed() > most {
+                bail!("opensm is not up after {most:?}:\n{}", self.log()?);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(())
+    }
+
+    fn log(&self) -> anyhow::Result<String> {
+        Ok(fs::read(&self.log)
+            .map_or_else(|_| String::new(), |log| String::from_utf8_lossy(&log).into_owned()))
+    }
+
+    /// Each heal that its log tells of: from the first trap 128 after it was up to its being up again.
+    pub fn heals(&self) -> anyhow::Result<Vec<Healed>> {
+        let (mut heals, mut trap, mut tables) = (Vec::new(), None, None);
+        for line in self.log()?.lines() {
+            let Some(at) = seconds_of_day(line) else { continue };
+            let since = |from: f64| (at - from).rem_euclid(86_400.0);
+            if line.contains("num:128") && trap.is_none() {
+                trap = Some(at);
+            } else if let Some(from) = trap {
+                if line.contains("tables configured on all switches") {
+                    tables = Some(since(from));
+                } else if line.contains("SUBNET UP") {
+                    heals.extend(
+                        tables.take().map(|until_tables| Healed { until_tables, until_up: since(from) }),
+                    );
+                    trap = None;
+                }
+            }
+        }
+        Ok(heals)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Errors mean that it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// OpenSM on `ibsim` with a configuration, a cache and a log of its own in `folder`; the log's path.
+fn command(ibsim: &Ibsim, engine: &str, folder: &Path) -> anyhow::Result<(PathBuf, Command)> {
+    let path = |name: &str| folder.join(name);
     let (cache, log, configuration) = (path("cache/"), path("opensm.log"), path("opensm.conf"));
     fs::create_dir(&cache)?;
     let written = Command::new("opensm")
@@ -31,13 +106,25 @@ pub fn bring_up(ibsim: &Ibsim, engine: &str, window: Option<u32>, folder: &Path)
     if !configuration.exists() {
         bail!("opensm -c wrote no configuration: {}", String::from_utf8_lossy(&written.stdout));
     }
+    // Whoever reads the log while it runs must not wait for a full buffer.
+    let text = fs::read_to_string(&configuration)?;
+    fs::write(&configuration, text.replace("force_log_flush FALSE", "force_log_flush TRUE"))?;
     let mut command = Command::new("ibsim-run");
-    command.args(["opensm", "-o", "-R", engine, "-F"]).arg(&configuration).arg("-f").arg(&log);
+    command.args(["opensm", "-R", engine, "-F"]).arg(&configuration).arg("-f").arg(&log);
     command.env("OSM_CACHE_DIR", &cache).env("OSM_TMP_DIR", &cache);
+    ibsim.place(&mut command);
+    Ok((log, command))
+}
+
+/// Brings the fabric in `ibsim` up once. `window`: its `--maxsmps`, where not its own default.
+pub fn bring_up(ibsim: &Ibsim, engine: &str, window: Option<u32>, folder: &Path) -> anyhow::Result<Run> {
+    let own = tempfile::tempdir_in(folder)?;
+    let (log, mut command) = command(ibsim, engine, own.path())?;
+    command.arg("-o");
     if let Some(window) = window {
         command.args(["-n", &window.to_string()]);
     }
-    let finished = run(ibsim.place(&mut command), own.path())?.succeeded("opensm")?;
+    let finished = run(&mut command, own.path())?.succeeded("opensm")?;
     let log = String::from_utf8_lossy(&fs::read(&log)?).into_owned();
     let up =
         log.lines().find(|line| line.contains("SUBNET UP")).context("opensm's log has no \"SUBNET UP\"")?;

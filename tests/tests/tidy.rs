@@ -16,8 +16,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("subnet", &["ib", "fabric", "routing"]),
     ("emulator", &["ib", "fabric"]),
     ("transport", &["ib", "fabric", "emulator"]),
+    ("drill", &["ib", "fabric", "routing", "subnet", "emulator"]),
     ("controller", &["ib", "fabric", "routing", "subnet", "emulator", "transport"]),
-    ("cli", &["ib", "fabric", "routing", "subnet", "emulator", "transport", "controller"]),
+    ("cli", &["ib", "fabric", "routing", "subnet", "emulator", "transport", "drill", "controller"]),
 ];
 
 /// Crates that are doors: only they may lift the bans of `clippy.toml`.

@@ -280,6 +280,39 @@ fn wrong_requests_name_the_option() {
 }
 
 #[test]
+fn a_drill_is_held_and_judged() {
+    let folder = Folder::new();
+    folder.run("fabric generate fat-tree --levels 2 --radix 6 -o tree.toml");
+    let free = "drill tree.toml --seed 7 --compute-time free";
+    let held = folder.json(&format!("{free} --failures 12 --json"), 0);
+    let keys: Vec<&str> = held.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut wanted =
+        ["seed", "failures", "healed", "p50_ms", "p99_ms", "max_ms", "blocks_mean", "mads_mean", "kinds"];
+    wanted.sort_unstable();
+    assert_eq!(keys, wanted);
+    assert_eq!((&held["seed"], &held["failures"], &held["healed"]), (&7.into(), &12.into(), &12.into()));
+    assert_eq!(held, folder.json(&format!("{free} --failures 12 --json"), 0), "a seed replays");
+    let links = folder.json(&format!("{free} --failures 5 --kinds link,uplink --json"), 0);
+    let kinds: Vec<&str> =
+        links["kinds"].as_array().unwrap().iter().map(|kind| kind["kind"].as_str().unwrap()).collect();
+    assert!(kinds.iter().all(|kind| ["link", "uplink", "mend"].contains(kind)), "{kinds:?}");
+    let shown = folder.run("drill tree.toml --failures 3 --kinds link");
+    assert!(text(&shown.stdout).starts_with("3 of 3 failures healed: 18 hosts, 9 switches, seed 1\n"));
+    let alone = folder.json(&format!("{free} --only 4 --json"), 0);
+    assert!(alone["kinds"].as_array().unwrap().len() == 1, "{alone}");
+}
+
+#[test]
+fn a_drill_that_cannot_be_held_is_refused() {
+    let folder = Folder::new();
+    folder.write("a.net", SMALL);
+    assert!(folder.refused("drill a.net --kinds earthquake").contains("lost-trap"));
+    assert!(folder.refused("drill a.net --kinds link").contains("nothing in this fabric can fail"));
+    assert!(folder.refused("drill a.net --engine magic").contains("magic"));
+    assert!(folder.refused("drill none.net").contains("none.net"));
+}
+
+#[test]
 fn missing_doors_are_explained() {
     let folder = Folder::new();
     let ibsim = folder.refused("up --ibsim --once");

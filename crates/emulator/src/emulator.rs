@@ -13,6 +13,7 @@ use crate::Config;
 use crate::queue::{Event, Queue};
 use crate::state::State;
 use crate::traps::Traps;
+use crate::writes::Writes;
 
 /// A client of the emulator: whoever sits at one port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,6 +61,7 @@ pub struct Emulator {
     pub(crate) state: State,
     pub(crate) queue: Queue,
     pub(crate) traps: Traps,
+    pub(crate) writes: Writes,
     pub(crate) random: Xoshiro256PlusPlus,
     pub(crate) now: Time,
     pub(crate) hop_latency: Duration,
@@ -81,6 +83,7 @@ impl Emulator {
             state: State::new(fabric, &config),
             queue,
             traps: Traps::default(),
+            writes: Writes::default(),
             random: Xoshiro256PlusPlus::seed_from_u64(config.seed),
             now: Time::ZERO,
             hop_latency: config.hop_latency,
@@ -222,6 +225,11 @@ impl Emulator {
     /// The cabling as it stands.
     pub fn fabric(&self) -> &Fabric {
         &self.state.fabric
+    }
+
+    /// Whether a node has lost its power.
+    pub fn is_off(&self, node: NodeId) -> bool {
+        self.state.off[node.index()]
     }
 
     /// What a port holds.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fabric::{NodeId, PortId};
-use ib::{Lid, Mad, PortCountersExtended};
+use ib::{Lid, Mad, PortCountersExtended, Time};
 use rand_core::Rng;
 use serde::{Deserialize, Serialize};
 
@@ -165,6 +165,13 @@ pub enum Behaviour {
 }
 
 impl Emulator {
+    /// Lets a fault happen later; at once, where its time has passed.
+    pub fn schedule(&mut self, at: Time, fault: Fault) {
+        let number = self.config.faults.len() as u32;
+        self.config.faults.push((at.since(Time::ZERO), fault));
+        self.queue.push(at, Event::Fault(number));
+    }
+
     /// Lets a fault happen now. Ports and nodes that the fabric does not have are passed over.
     pub fn apply(&mut self, fault: Fault) {
         match fault {

@@ -15,6 +15,7 @@
 //! | `training` | links that go down and come up |
 //! | `traps` | notices to the subnet manager, until repressed |
 //! | `fault` | faults on purpose |
+//! | `writes` | which blocks of forwarding tables were written when, for those who ask |
 //! | `ibsim` | the datagrams of ibsim's clients, answered by the emulator |
 //!
 //! Invariants: no clock is read, no chance is drawn but from the seed; the same inputs at the same times give the
@@ -30,7 +31,9 @@ mod state;
 mod training;
 mod traps;
 mod wire;
+mod writes;
 
 pub use config::Config;
 pub use emulator::{AttachError, ClientId, Emulator, Statistics};
 pub use fault::{Behaviour, Counter, Fault};
+pub use writes::TableWrite;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use fabric::{NodeId, PortId};
-use ib::{AttributeId, Lid, Mad, Method, Notice, Packet};
+use ib::{AttributeId, Lid, Mad, Method, Notice, Packet, Time};
 
 use crate::Emulator;
 use crate::queue::Event;
@@ -16,6 +16,8 @@ const MOST_REPEATS: u32 = 20;
 pub(crate) struct Traps {
     waiting: BTreeMap<(NodeId, u16, u8), Waiting>,
     sent: u64,
+    /// When one was first raised since somebody asked.
+    first: Option<Time>,
 }
 
 struct Waiting {
@@ -24,10 +26,15 @@ struct Waiting {
     tid: u64,
     repeats: u32,
     /// When it is sent next.
-    due: ib::Time,
+    due: Time,
 }
 
 impl Emulator {
+    /// When a trap was first raised since this was asked before.
+    pub fn take_first_trap(&mut self) -> Option<Time> {
+        self.traps.first.take()
+    }
+
     /// A port's state has changed: a switch sets its change bit and tells.
     pub(crate) fn raise_state_change(&mut self, port: PortId) {
         let node = self.state.fabric.node_of(port);
@@ -62,6 +69,7 @@ impl Emulator {
     fn raise(&mut self, from: PortId, about: u8, notice: Notice) {
         let node = self.state.fabric.node_of(from);
         self.traps.sent += 1;
+        self.traps.first.get_or_insert(self.now);
         let tid = self.traps.sent;
         let key = (node, notice.number, about);
         let due = self.traps.waiting.get(&key).map_or(self.now, |waiting| waiting.due);

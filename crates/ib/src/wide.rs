@@ -11,6 +11,7 @@
 //! | PortInfo.MasterSMLID | 144 | 275 |
 //! | SwitchInfo.LinearFDBCap | 0 | 133 |
 //! | SwitchInfo.LinearFDBTop | 48 | 134 |
+//! | Notice.DataDetails of trap 128, of traps 129 to 131, 144 and 145 | 0, 16 | 431 |
 //!
 //! LinearForwardingTable blocks need nothing: their number is the 32-bit attribute modifier. Wide subnets are
 //! managed by directed routes alone, whose header carries no LID.

@@ -64,11 +64,7 @@ impl Tables {
     }
 
     /// Tables whose rows `fill` writes, in parallel: it gets a row's number, its switch, and the row, all 0.
-    pub(crate) fn filled(
-        fabric: &Fabric,
-        top_lid: u32,
-        fill: impl Fn(usize, NodeId, &mut [u8]) + Sync,
-    ) -> Self {
+    pub fn filled(fabric: &Fabric, top_lid: u32, fill: impl Fn(usize, NodeId, &mut [u8]) + Sync) -> Self {
         let switches: Vec<NodeId> = fabric.switches().collect();
         let mut row_of = vec![NO_ROW; fabric.node_count()];
         for (row, switch) in switches.iter().enumerate() {

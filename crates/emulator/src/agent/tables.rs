@@ -35,6 +35,7 @@ impl Emulator {
             table.resize(end, NO_ROUTE);
         }
         table[start..end].copy_from_slice(mad.data());
+        self.note_write(node, (start / BLOCK_LIDS) as u32, mad.data());
         Ok(())
     }
 

@@ -154,6 +154,8 @@ impl PacketDetails {
 
 /// How many hops of a return path trap 256 has room for.
 const RETURN_PATH: usize = 30;
+/// The last bit of the details, which the standard leaves free in traps of a node of its own.
+const WIDE_BIT: usize = 54 * 8 - 1;
 
 fn gid_at(details: &[u8; 54], at: usize) -> Gid {
     Gid::new(bits::get(details, at * 8, 64), Guid(bits::get(details, at * 8 + 64, 64)))
@@ -161,6 +163,17 @@ fn gid_at(details: &[u8; 54], at: usize) -> Gid {
 
 fn set_gid(details: &mut [u8; 54], at: usize, gid: Gid) {
     details[at..at + 16].copy_from_slice(&gid.0.to_be_bytes());
+}
+
+/// The LID that a trap about a node of its own tells: 17 bits under wide addressing, the top one where the standard has
+/// nothing.
+fn wide_lid(details: &[u8; 54], byte: usize) -> Lid {
+    Lid((bits::get(details, byte * 8, 16) | bits::get(details, WIDE_BIT, 1) << 16) as u32)
+}
+
+fn set_wide_lid(details: &mut [u8; 54], byte: usize, lid: Lid) {
+    set_lid(details, byte, lid);
+    bits::set(details, WIDE_BIT, 1, u64::from(lid.0 >> 16));
 }
 
 fn set_lid(details: &mut [u8; 54], at: usize, lid: Lid) {
@@ -200,14 +213,18 @@ impl Trap {
     /// Reads what the details of a generic notice mean.
     pub(super) fn parse(number: u16, details: &[u8; 54]) -> Self {
         let lid_at = |byte: usize| Lid(bits::get(details, byte * 8, 16) as u32);
-        let lid = lid_at(2);
+        let lid = match number {
+            128 => wide_lid(details, 0),
+            129..=145 => wide_lid(details, 2),
+            _ => lid_at(2),
+        };
         let port = details[4];
         match number {
             64 => Self::GidInService(gid_at(details, 6)),
             65 => Self::GidOutOfService(gid_at(details, 6)),
             66 => Self::GroupCreated(gid_at(details, 6)),
             67 => Self::GroupDeleted(gid_at(details, 6)),
-            128 => Self::LinkStateChange { lid: lid_at(0) },
+            128 => Self::LinkStateChange { lid },
             129 => Self::LocalLinkIntegrity { lid, port },
             130 => Self::BufferOverrun { lid, port },
             131 => Self::FlowControlWatchdog { lid, port },
@@ -255,22 +272,22 @@ impl Trap {
             | Self::GidOutOfService(gid)
             | Self::GroupCreated(gid)
             | Self::GroupDeleted(gid) => set_gid(&mut details, 6, gid),
-            Self::LinkStateChange { lid } => set_lid(&mut details, 0, lid),
+            Self::LinkStateChange { lid } => set_wide_lid(&mut details, 0, lid),
             Self::LocalLinkIntegrity { lid, port }
             | Self::BufferOverrun { lid, port }
             | Self::FlowControlWatchdog { lid, port } => {
-                set_lid(&mut details, 2, lid);
+                set_wide_lid(&mut details, 2, lid);
                 details[4] = port;
             }
             Self::LocalChanges { lid, capability_mask, capability_mask2, change_flags } => {
-                set_lid(&mut details, 2, lid);
+                set_wide_lid(&mut details, 2, lid);
                 details[5] = u8::from(change_flags != 0);
                 bits::set(&mut details, 48, 32, u64::from(capability_mask));
                 bits::set(&mut details, 80, 16, u64::from(change_flags));
                 bits::set(&mut details, 96, 16, u64::from(capability_mask2));
             }
             Self::SystemImageGuid { lid, guid } => {
-                set_lid(&mut details, 2, lid);
+                set_wide_lid(&mut details, 2, lid);
                 bits::set(&mut details, 48, 64, guid.0);
             }
             Self::BadMKey { lid, from, method, attribute, modifier, m_key, return_path } => {
@@ -392,6 +409,21 @@ mod tests {
             assert_eq!(Notice::of(&trap, NodeType::SWITCH, Lid(7)).trap(), trap);
         }
         assert_eq!(Notice::default().trap(), Trap::Other { number: 0 });
+    }
+
+    #[test]
+    fn a_node_of_17_bits_is_told_whole() {
+        let lid = Lid(0x1_d123);
+        let wide = [
+            Trap::LinkStateChange { lid },
+            Trap::FlowControlWatchdog { lid, port: 3 },
+            Trap::LocalChanges { lid, capability_mask: 1, capability_mask2: 2, change_flags: 3 },
+            Trap::SystemImageGuid { lid, guid: Guid(u64::MAX) },
+        ];
+        for trap in wide {
+            assert_eq!(Notice::of(&trap, NodeType::SWITCH, lid).trap(), trap);
+        }
+        assert_eq!(Trap::LinkStateChange { lid: Lid(0xbfff) }.details()[53], 0);
     }
 
     #[test]

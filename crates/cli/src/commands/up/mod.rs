@@ -18,7 +18,7 @@ use crate::commands::route;
 use crate::failure::Failure;
 use crate::files;
 
-pub use options::Up;
+pub use options::{Up, duration};
 
 impl Up {
     /// Brings the fabric up.

@@ -192,7 +192,7 @@ pub fn refusal(reason: &str, place: &str) -> Failure {
 }
 
 /// A time with its unit.
-fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("\"{text}\" is no time: write a number and ns, us, ms or s, as in 200ms");
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
     let number: f64 = text[..unit].trim().parse().map_err(|_| wrong())?;

@@ -1,0 +1,164 @@
+//! Two thousand short drills: small fabrics of every shape, a few failures each, judged after every one.
+// A test's own door to its data, and to the person who runs it.
+#![allow(clippy::disallowed_methods, clippy::print_stdout)]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use drill::{Config, Drill, Kind, Outcome};
+use fabric::generate::{FatTreeSpec, TorusSpec};
+use fabric::{Fabric, NodeId, NodeKind, formats};
+use ib::{Guid, LinkRate, LinkSpeed};
+use rayon::prelude::*;
+
+fn tree(levels: u8, radix: u8, pods: Option<u32>) -> Fabric {
+    FatTreeSpec { levels: Some(levels), radix, pods, ..FatTreeSpec::default() }.build().unwrap()
+}
+
+/// Switches in a circle, a host on each.
+fn ring(switches: u32) -> Fabric {
+    let mut fabric = Fabric::new();
+    let rate = Some(LinkRate::x4(LinkSpeed::Ndr));
+    let nodes: Vec<NodeId> = (0..switches)
+        .map(|number| {
+            let guid = Guid(0x100 * u64::from(number + 1));
+            fabric.add_node(NodeKind::Switch, guid, 4, &format!("switch-{number}"))
+        })
+        .collect();
+    for (number, &node) in nodes.iter().enumerate() {
+        fabric.connect((node, 1), (nodes[(number + 1) % nodes.len()], 2), rate).unwrap();
+        let guid = Guid(0x10_0000 + 0x100 * number as u64);
+        let host = fabric.add_node(NodeKind::ChannelAdapter, guid, 1, &format!("host-{number}"));
+        fabric.connect((host, 1), (node, 3), rate).unwrap();
+    }
+    fabric
+}
+
+/// A small real cluster, where it is at hand.
+fn real() -> Option<Fabric> {
+    let beside = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let shared = std::env::var_os("HEDDLE_SHARED").map_or_else(beside, PathBuf::from);
+    let name = "fdr10-edr-2.ibnetdiscover";
+    let Ok(bytes) = std::fs::read(shared.join("fabrics").join(name)) else {
+        println!("skipped: no shared data");
+        return None;
+    };
+    Some(formats::read(name, &bytes).unwrap().fabric)
+}
+
+fn fabrics() -> Vec<Fabric> {
+    let mut fabrics = vec![
+        tree(2, 4, None),
+        tree(2, 6, None),
+        tree(3, 4, None),
+        TorusSpec { dimensions: vec![3, 3], ..TorusSpec::default() }.build().unwrap(),
+        ring(5),
+    ];
+    fabrics.extend(real());
+    fabrics
+}
+
+fn seat(fabric: &Fabric) -> (NodeId, u8) {
+    let host = fabric.hosts().find(|&host| fabric.neighbors(host).next().is_some()).unwrap();
+    (host, fabric.port_number(fabric.neighbors(host).next().unwrap().0))
+}
+
+fn drill(fabric: &Fabric, config: Config) -> Outcome {
+    Drill::new(fabric, seat(fabric), config).unwrap().run(&mut |_, _| {}).unwrap()
+}
+
+#[test]
+fn two_thousand_seeds_are_healed() {
+    let fabrics = fabrics();
+    // DRILL_SEED=1508 holds that one alone, and shows what the manager says.
+    let one: Option<u64> = std::env::var("DRILL_SEED").ok().map(|text| text.parse().unwrap());
+    let seeds = one.map_or(0..2000, |seed| seed..seed + 1);
+    let broken: Vec<String> = seeds
+        .into_par_iter()
+        .filter_map(|seed| {
+            let which = (seed % fabrics.len() as u64) as usize;
+            let config = Config { failures: 4, seed, open: 3, ..Config::default() };
+            let mut drill = Drill::new(&fabrics[which], seat(&fabrics[which]), config).unwrap();
+            if one.is_some() {
+                drill.listen(Box::new(|time, event| println!("{time} {event:?}")));
+            }
+            let outcome = drill.run(&mut |record, _| {
+                if one.is_some() {
+                    println!("{record:?}");
+                }
+            });
+            let outcome = outcome.unwrap();
+            let last = outcome.records.last().unwrap();
+            let wrong = last.wrong.as_ref()?;
+            Some(format!(
+                "fabric {which} seed {seed} step {} {:?}: {}: {wrong}",
+                last.number, last.kind, last.what
+            ))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+}
+
+/// Writes are ordered so that what switches hold on the way closes no circle either.
+#[test]
+#[ignore = "a reroute of the whole fabric is not written in waves"]
+fn no_single_write_closes_a_circle() {
+    let fabrics = [tree(2, 4, None), tree(2, 6, None), tree(3, 4, None)];
+    let kinds = vec![Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several];
+    let broken: Vec<String> = (0..240)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let fabric = &fabrics[seed as usize % fabrics.len()];
+            let kinds = kinds.clone();
+            let config =
+                Config { failures: 6, seed, open: 3, kinds, check_every_write: true, ..Config::default() };
+            let outcome = drill(fabric, config);
+            let last = outcome.records.last().unwrap();
+            let wrong = last.wrong.as_ref()?;
+            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+}
+
+#[test]
+fn a_seed_gives_the_same_drill_again() {
+    let fabric = tree(2, 4, None);
+    let config = |seed| Config { failures: 12, seed, ..Config::default() };
+    let first = drill(&fabric, config(7));
+    assert_eq!(first, drill(&fabric, config(7)));
+    assert_ne!(first.records, drill(&fabric, config(8)).records);
+    assert!(first.figures.failures == 12 && first.records.len() > 12, "{first:?}");
+}
+
+#[test]
+fn a_step_alone_is_the_same_failure() {
+    let fabric = tree(2, 6, None);
+    let whole = drill(&fabric, Config { failures: 10, seed: 3, ..Config::default() });
+    for record in &whole.records {
+        let alone =
+            drill(&fabric, Config { failures: 10, seed: 3, only: Some(record.number), ..Config::default() });
+        let [again] = &alone.records[..] else { panic!("{alone:?}") };
+        assert_eq!((again.number, again.kind, &again.what), (record.number, record.kind, &record.what));
+        assert_eq!(again.cut_off, record.cut_off);
+    }
+}
+
+#[test]
+fn compute_time_is_counted_where_a_clock_is_given() {
+    let fabric = tree(2, 6, None);
+    let kinds = vec![drill::Kind::Link];
+    let free = Config { failures: 5, kinds, ..Config::default() };
+    // A clock that goes on by a millisecond each time that it is read.
+    fn slow() -> std::time::Instant {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static READ: AtomicU64 = AtomicU64::new(0);
+        static BEGAN: std::sync::OnceLock<std::time::Instant> = std::sync::OnceLock::new();
+        let began = *BEGAN.get_or_init(std::time::Instant::now);
+        began + Duration::from_millis(1) * READ.fetch_add(1, Ordering::Relaxed) as u32
+    }
+    let counted = Config { clock: Some(slow), ..free.clone() };
+    let (free, counted) = (drill(&fabric, free), drill(&fabric, counted));
+    assert!(free.is_sound() && counted.is_sound(), "{counted:?}");
+    assert!(counted.figures.p50_ms > 2.0 * free.figures.p50_ms, "{free:?} {counted:?}");
+}
