@@ -64,6 +64,8 @@ pub struct Repairer {
     moved: Vec<u32>,
     /// Whether an adapter has come back.
     hosts_back: bool,
+    /// Why no repair will do from now on.
+    beyond: Option<String>,
 }
 
 impl Repairer {
@@ -86,6 +88,7 @@ impl Repairer {
             cut: lids.filter(|_| !together).collect(),
             mended: Vec::new(),
             hosts_back: false,
+            beyond: None,
             back: Vec::new(),
             moved: Vec::new(),
         })
@@ -110,13 +113,18 @@ impl Repairer {
                 let (lost, back, hosts_back) = self.network.refresh(fabric, tables, row);
                 self.hosts_back |= hosts_back;
                 if self.network.holders[row] && !holder {
-                    let why = format!("{} has its first adapter", fabric.name(node));
-                    return Err(NeedsEngine { why });
+                    self.beyond = Some(format!("{} has its first adapter", fabric.name(node)));
                 }
                 self.lost.extend(lost);
                 self.back.extend(back);
-                self.moved.extend(self.network.moved_to(fabric, tables, row)?);
+                match self.network.moved_to(fabric, tables, row) {
+                    Ok(moved) => self.moved.extend(moved),
+                    Err(needs) => self.beyond = Some(needs.why),
+                }
             }
+        }
+        if let Some(why) = &self.beyond {
+            return Err(NeedsEngine { why: why.clone() });
         }
         let network = &self.network;
         // A port that came back after it was lost, or was lost again, counts as it is now.
