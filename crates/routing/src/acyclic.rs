@@ -114,10 +114,12 @@ mod tests {
                 let closes = from == to || reaches[to][from];
                 assert_eq!(graph.add(a, b), !closes);
                 refused += u32::from(closes);
-                for before in (0..nodes as usize).filter(|_| !closes) {
-                    if before == from || reaches[before][from] {
-                        for after in 0..nodes as usize {
-                            reaches[before][after] |= after == to || reaches[to][after];
+                if !closes {
+                    let mut beyond = reaches[to].clone();
+                    beyond[to] = true;
+                    for (before, reached) in reaches.iter_mut().enumerate() {
+                        if before == from || reached[from] {
+                            reached.iter_mut().zip(&beyond).for_each(|(reached, &beyond)| *reached |= beyond);
                         }
                     }
                 }

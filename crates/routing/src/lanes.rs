@@ -128,7 +128,8 @@ impl Lanes {
         if lid >= self.width {
             return 0;
         }
-        self.service_levels.get(source_row * self.width + lid).copied().unwrap_or(0)
+        let place = source_row.checked_mul(self.width).map(|start| start + lid);
+        place.and_then(|place| self.service_levels.get(place)).copied().unwrap_or(0)
     }
 
     /// The lane that packets bearing `service_level` take which came into the switch of this row by `in_port` (0: its own)
@@ -160,6 +161,7 @@ mod tests {
     fn one_lane_is_lane_0_everywhere() {
         let lanes = Lanes::one();
         assert_eq!((lanes.count(), lanes.service_level(7, 9), lanes.lane(3, 200, 7, 15)), (1, 0, 0));
+        assert_eq!(Lanes::by_service_level(2, vec![1; 4]).service_level(usize::MAX, 1), 0);
         assert_eq!(Lanes::by_service_level(2, vec![0; 4]), lanes);
         assert_eq!(Lanes::by_turns(2, vec![3; 4], Turns::new([3, 3].into_iter())), lanes);
         assert!(lanes.is_uniform());
