@@ -18,6 +18,7 @@ mod heddle;
 mod ibsim;
 mod ibsim_rate;
 mod judge;
+mod lanes;
 mod machine;
 mod opensm;
 mod process;
@@ -64,6 +65,8 @@ enum What {
     Graph,
     /// How many MADs a second ibsim answers, by the number under way
     IbsimRate,
+    /// How many virtual lanes shortest paths need where the fabric is no tree, OpenSM's and Heddle's
+    Lanes(lanes::Lanes),
     /// All of these
     All,
 }
@@ -83,7 +86,9 @@ fn main() -> anyhow::Result<()> {
         What::Heal(heal) => heal.run(&common),
         What::Graph => graph::run(&common),
         What::IbsimRate => ibsim_rate::run(&common),
+        What::Lanes(lanes) => lanes.run(&common),
         What::All => {
+            lanes::Lanes::default().run(&common)?;
             graph::run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;

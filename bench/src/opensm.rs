@@ -57,6 +57,21 @@ impl Running {
         Ok(())
     }
 
+    /// Waits until its log has a line with `text`, and gives that line; `None` where it has none after `most`.
+    pub fn wait_for(&mut self, text: &str, most: Duration) -> anyhow::Result<Option<String>> {
+        let start = Instant::now();
+        while start.elapsed() < most {
+            if let Some(line) = self.log()?.lines().find(|line| line.contains(text)) {
+                return Ok(Some(line.to_owned()));
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("opensm ended with {status}:\n{}", self.log()?);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(None)
+    }
+
     fn log(&self) -> anyhow::Result<String> {
         Ok(fs::read(&self.log)
             .map_or_else(|_| String::new(), |log| String::from_utf8_lossy(&log).into_owned()))
