@@ -6,7 +6,7 @@ use fabric::Fabric;
 use serde::Serialize;
 
 use crate::engine::Engine;
-use crate::engines::{FatTree, MinHop, UpDown, tables_over};
+use crate::engines::{DragonflyPlus, FatTree, MinHop, UpDown, dragonfly_plus, tables_over, torus};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::paths::Paths;
@@ -33,7 +33,8 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Routes by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric.
+/// Routes by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric: more lanes are for
+/// those who ask for an engine that uses them, and the reason names it.
 pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), RouteError> {
     let switches = Switches::with_options(fabric, options);
     let rank = ranks::of(fabric, &switches);
@@ -56,7 +57,21 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
             Err(error) => return Err(error),
         }
     }
-    let topology = "no tree".to_owned();
+    let dragonfly = dragonfly_plus::recognised(&switches);
+    if let Some(topology) = &dragonfly
+        && let Ok(routes) = DragonflyPlus.route(fabric, options)
+        && routes.lanes.count() == 1
+    {
+        let reason = "up, over to the other group, and down: shortest paths, and no credit loop on one lane";
+        return Ok((routes, choice(topology.clone(), DragonflyPlus.name(), reason.to_owned())));
+    }
+    let grid = torus::Grid::of(&switches).map(|grid| grid.describe());
+    let better = if grid.is_some() {
+        "'torus' takes shortest paths on 2 lanes"
+    } else {
+        "'layered' takes shortest paths on several lanes"
+    };
+    let topology = grid.or(dragonfly).unwrap_or_else(|| "no tree".to_owned());
     switches.check_lids(fabric)?;
     let paths = Paths::shortest(fabric, &switches)?;
     // Spread plainly first: where that has a credit loop, evening out the load would be in vain.
@@ -71,7 +86,7 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     }
     drop(paths);
     let circle = proof.witness.map_or_else(String::new, |witness| witness.ports.join(" -> "));
-    let reason = format!("shortest paths would have a credit loop on one lane: {circle}");
+    let reason = format!("shortest paths would have a credit loop on one lane: {circle}; {better}");
     // The tree's own rule is the better one where it leaves no pair out, even if some cables join equals.
     if levels > 1
         && let Ok(routes) = FatTree.route(fabric, options)

@@ -2,7 +2,7 @@
 
 use fabric::Fabric;
 
-use crate::engines::{DownUp, FatTree, Layered, MinHop, Nue, Torus, UpDown};
+use crate::engines::{DownUp, DragonflyPlus, FatTree, Layered, MinHop, Nue, Torus, UpDown};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::routes::Routes;
@@ -20,11 +20,13 @@ pub trait Engine: Sync {
 
 /// The names that [`engine_by_name`] knows. `auto` is no engine but a choice: [`crate::auto()`]; `file` comes with its
 /// tables: [`crate::engines::FromTables`].
-pub const ENGINES: &[&str] = &["fat-tree", "layered", "min-hop", "nue", "torus", "up-down", "down-up"];
+pub const ENGINES: &[&str] =
+    &["fat-tree", "layered", "min-hop", "nue", "torus", "dragonfly-plus", "up-down", "down-up"];
 
 /// The engine with this name, as it stands without options.
 pub fn engine_by_name(name: &str) -> Result<Box<dyn Engine>, RouteError> {
     match name {
+        "dragonfly-plus" => Ok(Box::new(DragonflyPlus)),
         "fat-tree" => Ok(Box::new(FatTree)),
         "layered" => Ok(Box::new(Layered)),
         "min-hop" => Ok(Box::new(MinHop)),

@@ -5,7 +5,7 @@ mod common;
 use common::build::{degraded, drawn, random, small, with_lids, with_lmc};
 use common::oracle::{agree, agree_on_lanes};
 use fabric::Fabric;
-use fabric::generate::{RandomRegularSpec, TorusSpec};
+use fabric::generate::{DragonflyPlusSpec, RandomRegularSpec, TorusSpec};
 use proptest::prelude::*;
 use routing::{Options, RouteError, Routes, engine_by_name};
 
@@ -204,5 +204,61 @@ proptest! {
         let fabric = regular(40, degree, seed);
         let routes = route("nue", &fabric, 2).unwrap();
         prop_assert!(agree_on_lanes(&fabric, &routes).is_clean());
+    }
+}
+
+fn dragonfly(groups: u32, leaves: u32, spines: u32, global_links: u32) -> Fabric {
+    let spec = DragonflyPlusSpec { groups, leaves, spines, hosts: 1, global_links, ..Default::default() };
+    with_lids(spec.build().unwrap())
+}
+
+#[test]
+fn a_whole_dragonfly_takes_one_lane_and_shortest_paths() {
+    for (groups, leaves, spines, global_links) in [(3, 2, 2, 2), (5, 3, 2, 2), (4, 2, 3, 4), (2, 3, 3, 1)] {
+        let fabric = dragonfly(groups, leaves, spines, global_links);
+        let routes = route("dragonfly-plus", &fabric, 1).unwrap();
+        let found = agree_on_lanes(&fabric, &routes);
+        assert!(found.is_clean(), "{groups} groups: {found:?}");
+        let shortest = routing::verify(&fabric, &route("min-hop", &fabric, 1).unwrap().tables);
+        assert_eq!(found.hops, shortest.hops, "{groups} groups");
+        let (_, choice) = common::auto(&fabric).unwrap();
+        assert_eq!(
+            (choice.engine, choice.topology),
+            ("dragonfly-plus", format!("dragonfly+ of {groups} groups"))
+        );
+    }
+    let error = route("dragonfly-plus", &torus(&[5], 1), 8).unwrap_err();
+    assert!(error.to_string().starts_with("dragonfly-plus needs groups of leaves below spines"), "{error}");
+}
+
+#[test]
+fn auto_names_a_torus_and_what_lanes_would_bring() {
+    let (_, choice) = common::auto(&torus(&[5, 4], 1)).unwrap();
+    assert_eq!(choice.topology, "torus of 5x4");
+    assert!(choice.reason.ends_with("; 'torus' takes shortest paths on 2 lanes"), "{choice}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
+
+    #[test]
+    fn a_degraded_dragonfly_is_clean_or_says_why_not(groups in 2..5u32, per_cent in 0..30u32, seed: u64) {
+        let fabric = degraded(dragonfly(groups, 2, 3, 2), per_cent, seed);
+        if let Ok(routes) = route("dragonfly-plus", &fabric, 8) {
+            let found = agree_on_lanes(&fabric, &routes);
+            prop_assert_eq!((found.unreachable, found.loops, found.credit_loops), (separated(&fabric), 0, 0));
+        }
+    }
+
+    #[test]
+    fn lanes_engines_heed_ports_to_avoid(kind in 3..8usize, seed: u64) {
+        let fabric = small(kind);
+        let ports = cables(&fabric);
+        let avoid = vec![ports[seed as usize % ports.len()]];
+        for engine in ["layered", "nue"] {
+            let options = Options { avoid: avoid.clone(), ..Options::default() };
+            let routes = engine_by_name(engine).unwrap().route(&fabric, &options).unwrap();
+            prop_assert!(agree_on_lanes(&fabric, &routes).is_clean());
+        }
     }
 }

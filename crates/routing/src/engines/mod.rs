@@ -11,6 +11,7 @@ use crate::switches::Switches;
 use crate::tables::Tables;
 
 pub mod down_up;
+pub mod dragonfly_plus;
 pub mod fat_tree;
 pub mod from_tables;
 pub mod layered;
@@ -20,6 +21,7 @@ pub mod torus;
 pub mod up_down;
 
 pub use down_up::DownUp;
+pub use dragonfly_plus::DragonflyPlus;
 pub use fat_tree::FatTree;
 pub use from_tables::FromTables;
 pub use layered::Layered;

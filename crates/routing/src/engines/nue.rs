@@ -43,7 +43,7 @@ impl Engine for Nue {
     }
 
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+        let switches = Switches::with_options(fabric, options);
         if switches.len() < 2 {
             return MinHop.route(fabric, options);
         }
@@ -62,7 +62,8 @@ impl Engine for Nue {
             (0..switches.len()).flat_map(|s| switches.destinations(s)).map(|to| to.lids.len()).sum();
         let again = lids.saturating_mul(links.len()) <= MOST_LINKS;
         for lane in 0..lanes {
-            let root = lane * switches.len() / lanes;
+            // Below a switch with adapters, as a tree's leaf, all others of a tree meet in all the ways that they have.
+            let root = targets.get(lane * targets.len() / lanes).copied().unwrap_or(0);
             let mut search = Search::new(&switches, &links, root, LOOKS / lanes as u64);
             for free in [false, true].into_iter().take(1 + usize::from(again)) {
                 for target in (0..switches.len()).filter(|&target| lane_of(target) == lane) {
@@ -134,7 +135,7 @@ impl<'a> Search<'a> {
         let hops = free.then(|| {
             self.read(tables, target, lid);
             if to.host {
-                self.each_load(load, |load, weight| *load -= weight);
+                self.each_load(load, |load, weight| *load -= weight * u64::from(to.weight));
             }
             let reached = self.reached.len();
             (reached, self.hops(target), std::mem::take(&mut self.chosen), std::mem::take(&mut self.reached))
@@ -150,7 +151,7 @@ impl<'a> Search<'a> {
         }
         self.write(tables, target, to, lid);
         if to.host {
-            self.each_load(load, |load, weight| *load += weight);
+            self.each_load(load, |load, weight| *load += weight * u64::from(to.weight));
         }
     }
 

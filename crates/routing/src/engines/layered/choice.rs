@@ -32,8 +32,9 @@ struct Target {
     lid: u32,
     switch: u32,
     port: u8,
-    /// Whether hosts' traffic goes there, and whether an adapter's does.
-    host: bool,
+    /// What each path of a host there counts; 0 where it is no host.
+    weight: u64,
+    /// Whether adapters' traffic goes there.
     adapter: bool,
 }
 
@@ -87,7 +88,7 @@ impl<'a> Choice<'a> {
                     lid,
                     switch: switch as u32,
                     port: to.port,
-                    host: to.host,
+                    weight: if to.host { u64::from(to.weight) } else { 0 },
                     adapter: to.port != 0,
                 }));
             }
@@ -208,13 +209,14 @@ impl<'a> Choice<'a> {
 
     /// Visits the load of each link that hosts' paths to a target use, with how many do.
     fn each_load(&mut self, target: usize, visit: impl Fn(&mut u64, u64)) {
-        if !self.targets[target].host {
+        let own = self.targets[target].weight;
+        if own == 0 {
             return;
         }
         let count = self.switches.len();
         let chosen = &self.chosen[target * count..(target + 1) * count];
         for &switch in &self.nearest_first {
-            self.weight[switch as usize] = u64::from(self.switches.hosts(switch as usize));
+            self.weight[switch as usize] = own * u64::from(self.switches.hosts(switch as usize));
         }
         for &switch in self.nearest_first.iter().skip(1).rev() {
             let switch = switch as usize;

@@ -18,8 +18,7 @@ mod packing;
 
 use fabric::Fabric;
 
-use super::{MinHop, torus};
-use crate::balance::balanced;
+use super::{MinHop, tables_over, torus};
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::lanes::{Lanes, MOST_LANES, Turns};
@@ -45,13 +44,13 @@ impl Engine for Layered {
     }
 
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+        let switches = Switches::with_options(fabric, options);
         if switches.len() < 2 {
             return MinHop.route(fabric, options);
         }
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
-        if let Some(routes) = on_one_lane(fabric, &switches, &paths) {
+        if let Some(routes) = on_one_lane(fabric, &switches, &paths, options) {
             return Ok(routes);
         }
         if let Some(routes) = torus::whole(fabric, &switches).filter(|_| options.most_lanes >= 2) {
@@ -62,13 +61,13 @@ impl Engine for Layered {
 }
 
 /// Shortest paths without a credit loop on one lane, where spreading or balancing them gives such.
-fn on_one_lane(fabric: &Fabric, switches: &Switches, paths: &Paths) -> Option<Routes> {
+fn on_one_lane(fabric: &Fabric, switches: &Switches, paths: &Paths, options: &Options) -> Option<Routes> {
     let rank = ranks::of(fabric, switches);
     let plain = spread(fabric, switches, paths, &rank);
     if verify(fabric, &plain).credit_loops > 0 {
         return None;
     }
-    let even = balanced(fabric, switches, paths, &rank);
+    let even = tables_over(fabric, switches, paths, &rank, options);
     let tables = if verify(fabric, &even).credit_loops == 0 { even } else { plain };
     Some(Routes::on_one_lane(tables, None))
 }

@@ -43,7 +43,7 @@ impl Engine for Torus {
     }
 
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::new(fabric);
+        let switches = Switches::with_options(fabric, options);
         switches.check_lids(fabric)?;
         let grid = Grid::of(&switches).ok_or(RouteError::OtherTopology {
             engine: "torus",
