@@ -27,7 +27,8 @@ use crate::table::{Side, Table};
 pub struct Compute {
     /// A topology file of any readable format; - is standard input. Ports without a LID get one
     file: String,
-    /// Routing engine: auto, fat-tree, min-hop, up-down, down-up, or file with --tables
+    /// Routing engine: auto, fat-tree, min-hop, up-down, down-up; over several virtual lanes layered, nue, torus,
+    /// dragonfly-plus; or file with --tables
     #[arg(long, default_value = "auto")]
     engine: String,
     /// Of --engine file: the tables to take, as dump_lfts or OpenSM wrote them; min-hop serves destinations that they do

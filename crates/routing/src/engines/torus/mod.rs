@@ -13,6 +13,7 @@
 mod grid;
 
 use fabric::Fabric;
+use rayon::prelude::*;
 
 pub(crate) use grid::Grid;
 pub use grid::recognised;
@@ -245,22 +246,35 @@ impl<'a> Courses<'a> {
         });
         let width = tables.width();
         let mut levels = vec![0; width * switches.len()];
-        let mut any_aside = false;
-        for (row, levels) in levels.chunks_exact_mut(width.max(1)).enumerate() {
-            let Some(from) = self.grid.at[row] else { continue };
-            for target in (0..switches.len()).filter(|&target| target != row) {
-                let Some(to) = &self.grid.at[target] else { continue };
-                let Some((level, aside)) = self.service_level(&index, &from, to) else {
-                    let name = |switch| fabric.name(switches.node(switch)).to_owned();
-                    return Err(refused(name(row), name(target)));
-                };
-                any_aside |= aside;
-                let adapters = switches.destinations(target).iter().filter(|to| to.port != 0);
-                adapters.flat_map(|to| to.lids.clone()).for_each(|lid| levels[lid as usize] = level);
-            }
-        }
+        let rows = levels.par_chunks_exact_mut(width).enumerate();
+        let asides = rows.map(|(row, levels)| self.fill_levels(fabric, switches, &index, row, levels));
+        let any_aside = asides.collect::<Result<Vec<bool>, RouteError>>()?.contains(&true);
         let lanes = Lanes::by_turns(width, levels, self.turns(fabric, switches, any_aside));
         Ok(Routes { tables, heights: None, lanes })
+    }
+
+    /// The service levels of all paths from a switch, by LID, and whether one of them has a step aside.
+    fn fill_levels(
+        &self,
+        fabric: &Fabric,
+        switches: &Switches,
+        index: &Index,
+        row: usize,
+        levels: &mut [u8],
+    ) -> Result<bool, RouteError> {
+        let mut any_aside = false;
+        let Some(from) = self.grid.at[row] else { return Ok(false) };
+        for target in (0..switches.len()).filter(|&target| target != row) {
+            let Some(to) = &self.grid.at[target] else { continue };
+            let Some((level, aside)) = self.service_level(index, &from, to) else {
+                let name = |switch| fabric.name(switches.node(switch)).to_owned();
+                return Err(refused(name(row), name(target)));
+            };
+            any_aside |= aside;
+            let adapters = switches.destinations(target).iter().filter(|to| to.port != 0);
+            adapters.flat_map(|to| to.lids.clone()).for_each(|lid| levels[lid as usize] = level);
+        }
+        Ok(any_aside)
     }
 
     /// The ports by which a switch sends on what is for another.
