@@ -125,7 +125,9 @@ impl World {
     /// Lets time pass to what comes next, but not beyond `until`; feeds what has come and lets the manager act on it.
     pub fn turn(&mut self, until: Time) {
         let held = self.held.keys().next().map(|&(at, _)| at);
-        let next = [self.deadline, held, self.kill_at].into_iter().flatten().fold(until, Time::min);
+        // A manager at rest is looked at after all that happens, to see when all is quiet.
+        let event = self.emulator.next_event().filter(|_| self.manager.is_settled());
+        let next = [self.deadline, held, self.kill_at, event].into_iter().flatten().fold(until, Time::min);
         self.emulator.advance_to_delivery(next.max(self.now()));
         self.gather();
         if self.kill_at.is_some_and(|at| at <= self.now()) {
