@@ -23,6 +23,9 @@ const BRING_UP: Duration = Duration::from_secs(3600);
 /// Hears what managers say, with the virtual time.
 pub type Ear = Box<dyn FnMut(Time, &Event)>;
 
+/// A manager begins something of its own within this time: a light sweep at the latest.
+const LONGEST_REST: Duration = Duration::from_secs(120);
+
 /// A drill on a fabric.
 pub struct Drill<'f> {
     config: Config,
@@ -112,7 +115,10 @@ impl<'f> Drill<'f> {
 
     /// Holds one step.
     fn hold(&mut self, step: &Step) -> Record {
-        self.pass(step.pause);
+        let mut measure = Measure::default();
+        self.pass(step, &mut measure);
+        // Of what was before, only a wrong write counts.
+        let mut measure = Measure { transient: measure.transient, ..Measure::default() };
         let began = self.world.now();
         let sent = self.world.sent;
         self.world.emulator.take_first_trap();
@@ -121,7 +127,6 @@ impl<'f> Drill<'f> {
         }
         self.world.sky = Sky::new(step.weather, began, step.seed);
         self.world.kill_at = step.restart.map(|after| began + after);
-        let mut measure = Measure::default();
         let healed = self.heal(step, began + self.config.patience, &mut measure);
         self.world.sky = Sky::fair();
         let trap = self.world.emulator.take_first_trap();
@@ -188,12 +193,20 @@ impl<'f> Drill<'f> {
         Ok(())
     }
 
-    /// Lets a while pass in which nothing new happens.
-    fn pass(&mut self, pause: Duration) {
-        let until = self.world.now() + pause;
-        let mut measure = Measure::default();
+    /// Lets the time before a step pass.
+    fn pass(&mut self, step: &Step, measure: &mut Measure) {
+        let until = self.world.now() + step.pause;
         while self.world.now() < until {
-            self.turn(until, &mut measure);
+            self.turn(until, measure);
+        }
+        let Some(after) = step.strikes_work else { return };
+        let limit = self.world.now() + LONGEST_REST;
+        while self.world.manager.is_settled() && self.world.now() < limit {
+            self.turn(limit, measure);
+        }
+        let strike = self.world.now() + after;
+        while self.world.now() < strike {
+            self.turn(strike, measure);
         }
     }
 
