@@ -161,9 +161,7 @@ impl<'f> Drill<'f> {
             };
             before = Some(wrong);
             // A light sweep, or a second look that the manager has promised itself, may find what a trap did not tell.
-            while self.world.now() < deadline {
-                self.turn(deadline, measure);
-            }
+            self.pass_until(deadline, measure, |_| false);
         }
     }
 
@@ -185,6 +183,11 @@ impl<'f> Drill<'f> {
             if self.world.is_stuck() {
                 return Err(format!("the manager stands at {phase:?} and waits for what will never come"));
             }
+            if self.world.is_spinning() {
+                return Err(format!(
+                    "the manager stands at {phase:?} and wants to be called again and again"
+                ));
+            }
             if self.world.now() >= limit {
                 return Err(format!("the manager does not come to rest and stands at {phase:?}"));
             }
@@ -196,17 +199,17 @@ impl<'f> Drill<'f> {
     /// Lets the time before a step pass.
     fn pass(&mut self, step: &Step, measure: &mut Measure) {
         let until = self.world.now() + step.pause;
-        while self.world.now() < until {
-            self.turn(until, measure);
-        }
+        self.pass_until(until, measure, |_| false);
         let Some(after) = step.strikes_work else { return };
         let limit = self.world.now() + LONGEST_REST;
-        while self.world.manager.is_settled() && self.world.now() < limit {
-            self.turn(limit, measure);
-        }
-        let strike = self.world.now() + after;
-        while self.world.now() < strike {
-            self.turn(strike, measure);
+        self.pass_until(limit, measure, |world| !world.manager.is_settled());
+        self.pass_until(self.world.now() + after, measure, |_| false);
+    }
+
+    /// A manager that spins is told of when it is to heal.
+    fn pass_until(&mut self, until: Time, measure: &mut Measure, done: fn(&World) -> bool) {
+        while self.world.now() < until && !done(&self.world) && !self.world.is_spinning() {
+            self.turn(until, measure);
         }
     }
 
