@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drill::{Config, Drill, Kind, Outcome};
-use fabric::generate::{FatTreeSpec, TorusSpec};
+use fabric::generate::{FatTreeSpec, HypercubeSpec, RandomRegularSpec, TorusSpec};
 use fabric::{Fabric, NodeId, NodeKind, formats};
 use ib::{Guid, LinkRate, LinkSpeed};
 use rayon::prelude::*;
@@ -99,6 +99,30 @@ fn two_thousand_seeds_are_healed() {
                 "fabric {which} seed {seed} step {} {:?}: {}: {wrong}",
                 last.number, last.kind, last.what
             ))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+}
+
+/// Shapes without levels, where more failures of longer drills meet.
+#[test]
+fn longer_drills_on_meshes_are_healed() {
+    let fabrics = [
+        HypercubeSpec { dimensions: 4, ..HypercubeSpec::default() }.build().unwrap(),
+        RandomRegularSpec { switches: 20, degree: 4, hosts: 2, seed: 7, ..RandomRegularSpec::default() }
+            .build()
+            .unwrap(),
+        TorusSpec { dimensions: vec![4, 3, 2], ..TorusSpec::default() }.build().unwrap(),
+    ];
+    let broken: Vec<String> = (0..60)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let fabric = &fabrics[seed as usize % fabrics.len()];
+            let outcome =
+                drill(fabric, Config { failures: 25, seed, managed: restless(), ..Config::default() });
+            let last = outcome.records.last().unwrap();
+            let wrong = last.wrong.as_ref()?;
+            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
         })
         .collect();
     assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
