@@ -23,6 +23,9 @@ const BRING_UP: Duration = Duration::from_secs(3600);
 /// Hears what managers say, with the virtual time.
 pub type Ear = Box<dyn FnMut(Time, &Event)>;
 
+/// A manager begins something of its own within this time: a light sweep at the latest.
+const LONGEST_REST: Duration = Duration::from_secs(120);
+
 /// A drill on a fabric.
 pub struct Drill<'f> {
     config: Config,
@@ -112,7 +115,10 @@ impl<'f> Drill<'f> {
 
     /// Holds one step.
     fn hold(&mut self, step: &Step) -> Record {
-        self.pass(step.pause);
+        let mut measure = Measure::default();
+        self.pass(step, &mut measure);
+        // Of what was before, only a wrong write counts.
+        let mut measure = Measure { transient: measure.transient, ..Measure::default() };
         let began = self.world.now();
         let sent = self.world.sent;
         self.world.emulator.take_first_trap();
@@ -121,7 +127,6 @@ impl<'f> Drill<'f> {
         }
         self.world.sky = Sky::new(step.weather, began, step.seed);
         self.world.kill_at = step.restart.map(|after| began + after);
-        let mut measure = Measure::default();
         let healed = self.heal(step, began + self.config.patience, &mut measure);
         self.world.sky = Sky::fair();
         let trap = self.world.emulator.take_first_trap();
@@ -156,9 +161,7 @@ impl<'f> Drill<'f> {
             };
             before = Some(wrong);
             // A light sweep, or a second look that the manager has promised itself, may find what a trap did not tell.
-            while self.world.now() < deadline {
-                self.turn(deadline, measure);
-            }
+            self.pass_until(deadline, measure, |_| false);
         }
     }
 
@@ -180,6 +183,11 @@ impl<'f> Drill<'f> {
             if self.world.is_stuck() {
                 return Err(format!("the manager stands at {phase:?} and waits for what will never come"));
             }
+            if self.world.is_spinning() {
+                return Err(format!(
+                    "the manager stands at {phase:?} and wants to be called again and again"
+                ));
+            }
             if self.world.now() >= limit {
                 return Err(format!("the manager does not come to rest and stands at {phase:?}"));
             }
@@ -188,12 +196,20 @@ impl<'f> Drill<'f> {
         Ok(())
     }
 
-    /// Lets a while pass in which nothing new happens.
-    fn pass(&mut self, pause: Duration) {
-        let until = self.world.now() + pause;
-        let mut measure = Measure::default();
-        while self.world.now() < until {
-            self.turn(until, &mut measure);
+    /// Lets the time before a step pass.
+    fn pass(&mut self, step: &Step, measure: &mut Measure) {
+        let until = self.world.now() + step.pause;
+        self.pass_until(until, measure, |_| false);
+        let Some(after) = step.strikes_work else { return };
+        let limit = self.world.now() + LONGEST_REST;
+        self.pass_until(limit, measure, |world| !world.manager.is_settled());
+        self.pass_until(self.world.now() + after, measure, |_| false);
+    }
+
+    /// A manager that spins is told of when it is to heal.
+    fn pass_until(&mut self, until: Time, measure: &mut Measure, done: fn(&World) -> bool) {
+        while self.world.now() < until && !done(&self.world) && !self.world.is_spinning() {
+            self.turn(until, measure);
         }
     }
 

@@ -22,6 +22,8 @@ pub enum Kind {
     Several,
     /// More fails, or comes back, while the first is healed.
     DuringHeal,
+    /// A failure strikes while the manager is at something of its own: a light sweep, a rebalance, a second look.
+    DuringWork,
     /// MADs are lost at the manager's port while a failure is healed.
     LostMads,
     /// MADs come late, after their time-out too, and twice.
@@ -36,7 +38,7 @@ pub enum Kind {
 
 impl Kind {
     /// Those that are failures, each with its name and how often it is drawn among the others.
-    pub const FAILURES: [(Self, &'static str, u32); 12] = [
+    pub const FAILURES: [(Self, &'static str, u32); 13] = [
         (Self::Link, "link", 8),
         (Self::Uplink, "uplink", 4),
         (Self::Switch, "switch", 2),
@@ -45,6 +47,7 @@ impl Kind {
         (Self::Flap, "flap", 2),
         (Self::Several, "several", 2),
         (Self::DuringHeal, "during-heal", 3),
+        (Self::DuringWork, "during-work", 2),
         (Self::LostMads, "lost-mads", 2),
         (Self::LateMads, "late-mads", 2),
         (Self::Restart, "restart", 2),

@@ -20,6 +20,8 @@ pub struct Step {
     pub what: String,
     /// How long all is quiet before it.
     pub pause: Duration,
+    /// Where set: it then waits until the manager begins something of its own, and so long more.
+    pub strikes_work: Option<Duration>,
     /// What happens when, from the step's beginning.
     pub faults: Vec<(Duration, Fault)>,
     /// What happens to the manager's MADs meanwhile.
@@ -147,6 +149,7 @@ impl<'f> Plan<'f> {
             kind,
             what,
             pause: Duration::ZERO,
+            strikes_work: None,
             faults,
             weather: Weather::default(),
             restart: None,
@@ -172,7 +175,9 @@ impl<'f> Plan<'f> {
             Kind::Several => self.several(),
             Kind::DuringHeal => self.during_heal(),
             Kind::Flap => self.flap(),
-            Kind::LostMads | Kind::LateMads | Kind::Restart | Kind::LostTrap => self.in_trouble(kind),
+            Kind::DuringWork | Kind::LostMads | Kind::LateMads | Kind::Restart | Kind::LostTrap => {
+                self.in_trouble(kind)
+            }
             Kind::Mend => None,
             _ => {
                 let (what, broken) = self.draw(kind)?;
@@ -279,7 +284,7 @@ impl<'f> Plan<'f> {
         Some(Self::step(Kind::Flap, what, vec![(Duration::ZERO, fault)]))
     }
 
-    /// A failure while MADs are lost or late, traps are lost, or the manager is killed.
+    /// A failure while the manager is at work, MADs are lost or late, traps are lost, or the manager is killed.
     fn in_trouble(&mut self, kind: Kind) -> Option<Step> {
         let (what, broken) = self.draw_any()?;
         let faults = self.break_now(broken, Duration::ZERO);
@@ -296,6 +301,11 @@ impl<'f> Plan<'f> {
                 let (delay, double) = (self.chance.between(20_000, 500_000), self.chance.between(0, 200_000));
                 step.weather = Weather { delay, double, latest, lasts, ..Weather::default() };
                 step.what += &format!("; MADs come up to {latest:?} late, and twice, for {lasts:?}");
+            }
+            Kind::DuringWork => {
+                let after = self.chance.time(MICROSECOND, 5 * MILLISECOND);
+                step.strikes_work = Some(after);
+                step.what += &format!("; {after:?} after the manager began something of its own");
             }
             Kind::LostTrap => {
                 step.weather = Weather { mute_traps: true, ..Weather::default() };

@@ -21,6 +21,9 @@ const QUIET: Duration = Duration::from_secs(1);
 /// Times that a manager may compute in a row without time passing for it.
 const MOST_WORK: u32 = 1000;
 
+/// More turns without time passing and without anything coming in than there is a reason for.
+const MOST_IDLE_TURNS: u32 = 10_000;
+
 /// A manager at a port of an emulated fabric.
 pub(crate) struct World {
     pub emulator: Emulator,
@@ -42,6 +45,8 @@ pub(crate) struct World {
     held: BTreeMap<(Time, u64), Packet>,
     numbered: u64,
     deadline: Option<Time>,
+    /// Turns in a row in which no time has passed and nothing has come in.
+    idle_turns: u32,
     inbox: Vec<Packet>,
     outbox: Vec<Packet>,
 }
@@ -69,6 +74,7 @@ impl World {
             held: BTreeMap::new(),
             numbered: 0,
             deadline: None,
+            idle_turns: 0,
             inbox: Vec::new(),
             outbox: Vec::new(),
         };
@@ -117,6 +123,11 @@ impl World {
             && !self.manager.is_settled()
     }
 
+    /// Whether the manager wants to be called at once, again and again, and does nothing then.
+    pub fn is_spinning(&self) -> bool {
+        self.idle_turns > MOST_IDLE_TURNS
+    }
+
     /// Whether the manager says that its fabric is up.
     pub fn is_up(&self) -> bool {
         self.manager.phase() == Phase::Up
@@ -125,9 +136,14 @@ impl World {
     /// Lets time pass to what comes next, but not beyond `until`; feeds what has come and lets the manager act on it.
     pub fn turn(&mut self, until: Time) {
         let held = self.held.keys().next().map(|&(at, _)| at);
-        let next = [self.deadline, held, self.kill_at].into_iter().flatten().fold(until, Time::min);
-        self.emulator.advance_to_delivery(next.max(self.now()));
+        // A manager at rest is looked at after all that happens, to see when all is quiet.
+        let event = self.emulator.next_event().filter(|_| self.manager.is_settled());
+        let next = [self.deadline, held, self.kill_at, event].into_iter().flatten().fold(until, Time::min);
+        let before = self.now();
+        self.emulator.advance_to_delivery(next.max(before));
         self.gather();
+        let idle = self.now() == before && self.inbox.is_empty();
+        self.idle_turns = if idle { self.idle_turns + 1 } else { 0 };
         if self.kill_at.is_some_and(|at| at <= self.now()) {
             self.restart();
             return;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use drill::{Config, Drill, Kind, Outcome};
-use fabric::generate::{FatTreeSpec, TorusSpec};
+use fabric::generate::{FatTreeSpec, HypercubeSpec, RandomRegularSpec, TorusSpec};
 use fabric::{Fabric, NodeId, NodeKind, formats};
 use ib::{Guid, LinkRate, LinkSpeed};
 use rayon::prelude::*;
@@ -46,6 +46,11 @@ fn real() -> Option<Fabric> {
     Some(formats::read(name, &bytes).unwrap().fabric)
 }
 
+/// A manager that spreads paths anew soon after a change.
+fn restless() -> subnet::Config {
+    subnet::Config { rebalance_after: Duration::from_secs(2), ..Config::default().managed }
+}
+
 fn fabrics() -> Vec<Fabric> {
     let mut fabrics = vec![
         tree(2, 4, None),
@@ -77,7 +82,7 @@ fn two_thousand_seeds_are_healed() {
         .into_par_iter()
         .filter_map(|seed| {
             let which = (seed % fabrics.len() as u64) as usize;
-            let config = Config { failures: 4, seed, open: 3, ..Config::default() };
+            let config = Config { failures: 4, seed, open: 3, managed: restless(), ..Config::default() };
             let mut drill = Drill::new(&fabrics[which], seat(&fabrics[which]), config).unwrap();
             if one.is_some() {
                 drill.listen(Box::new(|time, event| println!("{time} {event:?}")));
@@ -99,19 +104,50 @@ fn two_thousand_seeds_are_healed() {
     assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
 }
 
+/// Shapes without levels, where more failures of longer drills meet.
+#[test]
+fn longer_drills_on_meshes_are_healed() {
+    let fabrics = [
+        HypercubeSpec { dimensions: 4, ..HypercubeSpec::default() }.build().unwrap(),
+        RandomRegularSpec { switches: 20, degree: 4, hosts: 2, seed: 7, ..RandomRegularSpec::default() }
+            .build()
+            .unwrap(),
+        TorusSpec { dimensions: vec![4, 3, 2], ..TorusSpec::default() }.build().unwrap(),
+    ];
+    let broken: Vec<String> = (0..60)
+        .into_par_iter()
+        .filter_map(|seed| {
+            let fabric = &fabrics[seed as usize % fabrics.len()];
+            let outcome =
+                drill(fabric, Config { failures: 25, seed, managed: restless(), ..Config::default() });
+            let last = outcome.records.last().unwrap();
+            let wrong = last.wrong.as_ref()?;
+            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+}
+
 /// Writes are ordered so that what switches hold on the way closes no circle either.
 #[test]
 
 fn no_single_write_closes_a_circle() {
     let fabrics = [tree(2, 4, None), tree(2, 6, None), tree(3, 4, None)];
-    let kinds = vec![Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several];
+    let kinds = vec![Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several, Kind::DuringWork];
     let broken: Vec<String> = (0..240)
         .into_par_iter()
         .filter_map(|seed| {
             let fabric = &fabrics[seed as usize % fabrics.len()];
             let kinds = kinds.clone();
-            let config =
-                Config { failures: 6, seed, open: 3, kinds, check_every_write: true, ..Config::default() };
+            let config = Config {
+                failures: 6,
+                seed,
+                open: 3,
+                kinds,
+                check_every_write: true,
+                managed: restless(),
+                ..Config::default()
+            };
             let outcome = drill(fabric, config);
             let last = outcome.records.last().unwrap();
             let wrong = last.wrong.as_ref()?;

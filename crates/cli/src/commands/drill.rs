@@ -48,7 +48,7 @@ pub struct DrillCommand {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Kinds of failures, as in link,host [default: all]. Kinds: link, uplink, switch, host, card, flap, several,
-    /// during-heal, lost-mads, late-mads, restart, lost-trap
+    /// during-heal, during-work, lost-mads, late-mads, restart, lost-trap
     #[arg(long, value_delimiter = ',', value_parser = kind)]
     kinds: Vec<Kind>,
     /// How many failures may be open at once: before the next, one of them is mended
