@@ -119,11 +119,13 @@ impl Queue {
     /// Takes the next device out of the turn. A branch may fill no more than twice its share of the window.
     pub fn next_target(&mut self, window: usize) -> Option<Target> {
         let share = (2 * window).div_ceil(self.turn.len().max(1)).max(2);
-        for _ in 0..self.turn.len() {
+        let mut full = 0;
+        while full < self.turn.len() {
             let branch = self.turn.pop_front()?;
             let entry = &mut self.branches[usize::from(branch)];
             if entry.under_way >= share {
                 self.turn.push_back(branch);
+                full += 1;
                 continue;
             }
             let node = entry.turn.pop_front();
@@ -135,10 +137,11 @@ impl Queue {
             if let Some(node) = node {
                 let line = &mut self.lines[node as usize];
                 line.in_turn = false;
-                // Its line may have been dropped since it joined the turn.
+                // Its line may have been dropped since it joined the turn: that is no reason to stop looking.
                 if line.head != NONE {
                     return Some(Target { node, branch });
                 }
+                full = 0;
             }
         }
         None
@@ -190,5 +193,25 @@ impl Queue {
             }
             self.join_turn(target.node);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fabric::NodeId;
+
+    use super::*;
+
+    #[test]
+    fn lines_that_were_dropped_do_not_hide_those_behind_them() {
+        let mut queue = Queue::new(1);
+        let target = |node| Target { node, branch: 3 };
+        for node in 0..5 {
+            queue.push(target(node), Request::Description(NodeId(node)));
+        }
+        (0..4).for_each(|node| {
+            queue.drop_all(node);
+        });
+        assert_eq!(queue.next_target(8), Some(target(4)));
     }
 }

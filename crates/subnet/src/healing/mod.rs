@@ -198,7 +198,7 @@ impl SubnetManager {
             Stage::Gather(due) => Some(due),
             _ => None,
         };
-        let idle = self.healing.stage == Stage::Idle;
+        let idle = self.healing.stage == Stage::Idle && self.exchange.is_idle();
         let rebalance = self.healing.rebalance_at.filter(|_| idle);
         [gather, self.healing.flapping.next_release(), rebalance].into_iter().flatten().min()
     }
