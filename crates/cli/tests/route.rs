@@ -232,6 +232,6 @@ fn given_tables_are_an_engine() {
     assert_eq!(folder.read("given.fdbs"), folder.read("taken.fdbs"));
     assert!(folder.refused("route a.lst --engine file").contains("--tables opensm.fdbs"));
     assert!(folder.refused("route a.lst --tables given.fdbs").contains("--engine file"));
-    assert!(folder.refused("route a.lst --engine magic").contains("fat-tree, min-hop, up-down, down-up"));
+    assert!(folder.refused("route a.lst --engine magic").contains("fat-tree, layered, min-hop"));
     assert_eq!(folder.json("route a.lst --engine down-up")["credit_loops"], 0);
 }

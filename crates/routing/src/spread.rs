@@ -109,7 +109,10 @@ impl Numbering {
             let (own, stride) = (*counter, if destination.host { stride } else { 1 });
             *counter += 1;
             let digit = own / stride;
-            destination.lids.clone().enumerate().map(move |(step, lid)| (lid, digit + step as u32 / stride))
+            destination.lids.clone().enumerate().map(move |(step, lid)| {
+                let step = step as u32;
+                (lid, digit + step / stride + step % stride)
+            })
         })
     }
 }

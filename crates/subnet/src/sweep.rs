@@ -169,6 +169,9 @@ impl SubnetManager {
     }
 
     pub(crate) fn swept(&mut self, now: Time, node: NodeId, info: SwitchInfo) {
+        if self.looked_at(node, info) {
+            return;
+        }
         let held = self.devices.switches[node.index()];
         if info.state_change && info.linear_fdb_top == held.linear_fdb_top {
             let cause = format!("{}: a port changed its state", self.devices.fabric.name(node));

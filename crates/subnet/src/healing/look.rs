@@ -1,7 +1,7 @@
 //! Asks what has changed: the two ends of one link where both have told, else every port of who has.
 
 use fabric::{NodeId, PortId};
-use ib::{NodeInfo, PhysicalState, PortInfo, PortState, Time};
+use ib::{NodeInfo, PhysicalState, PortInfo, PortState, SwitchInfo, Time};
 
 use super::{Looked, Stage};
 use crate::manager::SubnetManager;
@@ -29,24 +29,47 @@ impl SubnetManager {
             asked.extend(self.devices.last_hop(switch));
         }
         for &switch in &told {
-            self.clear_change(switch);
             self.healing.looking.insert(switch, Looked::default());
+            self.schedule(switch, Request::Sweep(switch));
         }
         // The nearer end first: the way to the other may be over the very link that is gone.
         asked.sort_by_key(|&port| (self.devices.route(self.devices.fabric.node_of(port)).hops().len(), port));
         asked.dedup();
         for port in asked {
-            self.examine(port);
+            if told.contains(&self.devices.fabric.node_of(port)) {
+                self.healing.to_examine.push(port);
+            } else {
+                self.examine(port);
+            }
         }
         for switch in whole {
-            self.examine_all(switch);
+            self.healing.looking.entry(switch).or_default().whole = true;
         }
     }
 
-    /// A switch's change bit is cleared before its ports are looked at: what changes later sets it again.
-    fn clear_change(&mut self, switch: NodeId) {
+    /// A switch that told of a change says how it is: says whether that was asked for. Its change bit is cleared before its
+    /// ports are looked at: what changes later sets it again.
+    pub(crate) fn looked_at(&mut self, switch: NodeId, info: SwitchInfo) -> bool {
+        let Some(&Looked { whole, .. }) = self.healing.looking.get(&switch) else { return false };
+        if self.healing.stage != Stage::Look {
+            return false;
+        }
+        if info.linear_fdb_top != self.devices.switches[switch.index()].linear_fdb_top {
+            let name = self.devices.fabric.name(switch);
+            self.healing.anew.get_or_insert_with(|| format!("{name} has started afresh"));
+            return true;
+        }
         self.devices.switches[switch.index()].state_change = true;
         self.schedule(switch, Request::SetSwitch(switch));
+        let fabric = &self.devices.fabric;
+        let own = |port: &PortId| fabric.node_of(*port) == switch;
+        let ports: Vec<PortId> = self.healing.to_examine.iter().copied().filter(own).collect();
+        if whole {
+            self.examine_all(switch);
+        } else {
+            ports.into_iter().for_each(|port| self.examine(port));
+        }
+        true
     }
 
     fn examine(&mut self, port: PortId) {
@@ -127,6 +150,7 @@ impl SubnetManager {
     /// All have answered: repairs, or looks closer where nothing was found.
     pub(super) fn end_look(&mut self, now: Time) {
         let looking = std::mem::take(&mut self.healing.looking);
+        self.healing.to_examine.clear();
         let unexplained: Vec<NodeId> = looking
             .into_iter()
             .filter(|(node, looked)| !looked.found && !looked.whole && self.reached[node.index()])

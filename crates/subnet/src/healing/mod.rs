@@ -71,6 +71,8 @@ pub(crate) struct Healing {
     ports: BTreeSet<PortId>,
     /// Switches that are looked at: whether something was found there, and whether every port was asked about.
     looking: BTreeMap<NodeId, Looked>,
+    /// Ports to be asked about once their switch has answered.
+    to_examine: Vec<PortId>,
     /// Nodes whose cabling in the graph has changed since the tables were repaired.
     changed: BTreeSet<NodeId>,
     /// Links that came back and are not in the graph yet.
