@@ -130,7 +130,6 @@ fn longer_drills_on_meshes_are_healed() {
 
 /// Writes are ordered so that what switches hold on the way closes no circle either.
 #[test]
-
 fn no_single_write_closes_a_circle() {
     let fabrics = [tree(2, 4, None), tree(2, 6, None), tree(3, 4, None)];
     let kinds = vec![Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several, Kind::DuringWork];

@@ -31,6 +31,10 @@ impl SubnetManager {
 
     pub(crate) fn come_up(&mut self, now: Time) {
         self.enter(now, Phase::Up);
+        if self.doubtful.is_empty() {
+            self.mute.clear();
+        }
+        self.healing.anew = None;
         self.sweep_later(now);
         let report = self.report();
         self.say(Event::Up { switches: report.switches, hosts: report.hosts, links: report.links });

@@ -85,6 +85,8 @@ pub struct SubnetManager {
     pub(crate) programming: Programming,
     /// Switches that did not confirm a block of their table: what they hold is not known.
     pub(crate) doubtful: FxHashSet<ib::Guid>,
+    /// Those for whose sake the fabric was looked at anew already.
+    pub(crate) mute: FxHashSet<ib::Guid>,
 }
 
 impl SubnetManager {
@@ -118,6 +120,7 @@ impl SubnetManager {
             heights: None,
             programming: Programming::Plain,
             doubtful: FxHashSet::default(),
+            mute: FxHashSet::default(),
         };
         manager.begin_discovery(now);
         manager

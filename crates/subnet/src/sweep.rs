@@ -205,7 +205,14 @@ impl SubnetManager {
             self.is_unfinished();
         }
         if let Request::SetTable(node, _) = request {
-            self.doubtful.insert(self.devices.fabric.guid(node));
+            let guid = self.devices.fabric.guid(node);
+            self.doubtful.insert(guid);
+            if self.mute.insert(guid) {
+                let name = self.devices.fabric.name(node);
+                self.healing
+                    .anew
+                    .get_or_insert_with(|| format!("{name} did not confirm a block of its table"));
+            }
         }
         match request {
             // Still nobody there: that was told when the fabric was found.

@@ -89,7 +89,7 @@ pub(crate) struct Healing {
     rebalance_at: Option<Time>,
     flapping: Flapping,
     /// Why the whole fabric must be looked at anew.
-    anew: Option<String>,
+    pub(crate) anew: Option<String>,
     heal: Option<Heal>,
 }
 

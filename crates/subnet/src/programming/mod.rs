@@ -51,6 +51,17 @@ impl SubnetManager {
 
     /// What could be written so far is: the next wave, or the second half after a drain, or on to the ports.
     pub(crate) fn end_programming(&mut self, now: Time) {
+        // A step rests on the one before: where that is not whole, or the fabric has changed under it, all begins anew.
+        if self.programming != Programming::Plain
+            && let Some(cause) = self.healing.anew.take().or_else(|| self.sweeping.take_change())
+        {
+            if self.programming == Programming::Drain {
+                // What the switches hold is neither the old nor the new: it is read.
+                (self.tables, self.former, self.heights) = (None, None, None);
+            }
+            self.look_anew(now, cause);
+            return;
+        }
         if self.programming == Programming::Waves && self.begin_wave() {
             return;
         }
