@@ -90,6 +90,8 @@ fn write(
     most: usize,
 ) -> bool {
     let worked = working(fabric, tables);
+    // A switch that was cut off comes back with entries of old. A manager writes them before its ports go into service.
+    let sound = verify(fabric, tables).credit_loops == 0;
     let mut writes = 0;
     for wave in patch.waves() {
         let mut blocks: Vec<&[_]> =
@@ -106,7 +108,8 @@ fn write(
             let broken: Vec<_> = worked.difference(&works).collect();
             assert!(broken.is_empty(), "{writes} writes broke {broken:?}");
             let found = verify(fabric, tables);
-            assert_eq!((found.loops, found.credit_loops), (0, 0), "{writes} writes: {:?}", found.witness);
+            assert_eq!(found.loops, 0, "{writes} writes: {:?}", found.first_loop);
+            assert!(!sound || found.credit_loops == 0, "{writes} writes: {:?}", found.witness);
         }
     }
     repairer.settle();

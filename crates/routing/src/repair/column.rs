@@ -46,6 +46,18 @@ pub(super) enum Way {
     Around,
 }
 
+/// What there is for one switch.
+enum Found {
+    /// No way.
+    None,
+    /// Its entry leads there already.
+    Stays,
+    /// Its entry leads there, but not as the engine wanted it: that may come with another switch's way.
+    Waits,
+    /// Another port, in this wave.
+    Port(u8, u32),
+}
+
 /// Memory to repair columns in, one after another.
 pub(super) struct Column<'a> {
     network: &'a Network,
@@ -89,7 +101,8 @@ impl<'a> Column<'a> {
         self.repair_whole(tables, displaced, work, entries)
     }
 
-    /// Another way up from each touched switch; says whether all found one.
+    /// Another way from each touched switch, one switch after the other; says whether all found one. Packets of adapters go
+    /// on upwards; to a switch, where only management goes, any way will do that arrives.
     fn repair_locally(
         &mut self,
         tables: &Tables,
@@ -97,52 +110,82 @@ impl<'a> Column<'a> {
         work: &Work,
         entries: &mut Vec<PatchEntry>,
     ) -> bool {
-        let network = self.network;
-        let lid = work.lid as usize;
         let before = entries.len();
         let mut rows = work.rows.clone();
-        rows.sort_by_key(|&row| std::cmp::Reverse(network.heights[row as usize]));
-        for row in rows {
-            let now = tables.row_at(row as usize)[lid];
-            let wanted = displaced.get(&(row, work.lid)).copied().filter(|&wanted| wanted != now);
-            let done = &entries[before..];
-            let leads = |port: u8| {
-                let peer = network.next(row, port);
-                let above = peer != NONE && network.heights[peer as usize] > network.heights[row as usize];
-                above.then(|| self.follow(tables, work, done, peer)).flatten()
-            };
-            let found = wanted.and_then(|port| leads(port).map(|wave| (port, wave)));
-            if found.is_none() && leads(now).is_some() {
-                continue;
-            }
-            let found = found.or_else(|| {
-                let ports: Vec<u8> = network
-                    .links(row)
-                    .filter(|&(_, peer)| self.is_above(peer, row))
-                    .map(|(port, _)| port)
-                    .collect();
-                let start = turn(work.lid, row) % ports.len().max(1);
-                let (late, early) = ports.split_at(start);
-                early.iter().chain(late).find_map(|&port| leads(port).map(|wave| (port, wave)))
+        rows.sort_by_key(|&row| std::cmp::Reverse(self.network.heights[row as usize]));
+        // A switch may have to wait for another one's new way.
+        while !rows.is_empty() {
+            let left = rows.len();
+            let mut stuck = false;
+            rows.retain(|&row| {
+                let wanted = displaced.get(&(row, work.lid)).copied();
+                match self.find_way(tables, work, &entries[before..], row, wanted) {
+                    Found::None => {
+                        stuck = true;
+                        true
+                    }
+                    Found::Stays => false,
+                    Found::Waits => true,
+                    Found::Port(port, wave) => {
+                        entries.push(PatchEntry { wave, row, lid: work.lid, port });
+                        false
+                    }
+                }
             });
-            let Some((port, wave)) = found else {
-                entries.truncate(before);
-                return false;
-            };
-            entries.push(PatchEntry { wave, row, lid: work.lid, port });
+            if rows.len() == left {
+                // Who only waits for what the engine wanted stays as it is.
+                if stuck {
+                    entries.truncate(before);
+                }
+                return !stuck;
+            }
         }
         true
+    }
+
+    /// The way on from one switch, with what is `done` to this column: where the engine wanted it, else where it is, else
+    /// over another link.
+    fn find_way(
+        &self,
+        tables: &Tables,
+        work: &Work,
+        done: &[PatchEntry],
+        row: u32,
+        wanted: Option<u8>,
+    ) -> Found {
+        let network = self.network;
+        let now = tables.row_at(row as usize)[work.lid as usize];
+        let fits = |peer: u32| !work.home.adapter || self.is_above(peer, row);
+        let leads = |port: u8| {
+            let peer = network.next(row, port);
+            let wave = (peer != NONE && fits(peer)).then(|| self.follow(tables, work, done, row, peer));
+            wave.flatten().map(|wave| (port, wave))
+        };
+        if let Some((port, wave)) = wanted.filter(|&wanted| wanted != now).and_then(leads) {
+            return Found::Port(port, wave);
+        }
+        if leads(now).is_some() {
+            return if wanted.is_none_or(|wanted| wanted == now) { Found::Stays } else { Found::Waits };
+        }
+        let count = network.links(row).filter(|&(_, peer)| fits(peer)).count();
+        let others = || network.links(row).filter(|&(_, peer)| fits(peer)).map(|(port, _)| port);
+        let start = turn(work.lid, row) % count.max(1);
+        let found = others().skip(start).chain(others().take(start)).find_map(leads);
+        found.map_or(Found::None, |(port, wave)| Found::Port(port, wave))
     }
 
     fn is_above(&self, a: u32, b: u32) -> bool {
         self.network.heights[a as usize] > self.network.heights[b as usize]
     }
 
-    /// Follows the tables, with what is `done` to this column, from a switch to the destination; the wave after all
-    /// changes on the way, or none where the way does not arrive or goes against the order.
-    fn follow(&self, tables: &Tables, work: &Work, done: &[PatchEntry], from: u32) -> Option<u32> {
+    /// Follows the tables, with what is `done` to this column, from a switch that `row` sends to; the wave after all changes on
+    /// the way, or none where the way does not arrive, comes by `row` again, or leads an adapter's packets against the order.
+    fn follow(&self, tables: &Tables, work: &Work, done: &[PatchEntry], row: u32, from: u32) -> Option<u32> {
         let (mut at, mut wave, mut down) = (from, 0, false);
         for _ in 0..MOST_HOPS {
+            if at == row {
+                return None;
+            }
             let change = done.iter().find(|entry| entry.row == at);
             wave = change.map_or(wave, |entry| wave.max(entry.wave + 1));
             let port =
@@ -151,7 +194,7 @@ impl<'a> Column<'a> {
                 return (port == work.home.port).then_some(wave);
             }
             let next = self.network.next(at, port);
-            if next == NONE || (down && self.is_above(next, at)) {
+            if next == NONE || (work.home.adapter && down && self.is_above(next, at)) {
                 return None;
             }
             down = self.is_above(at, next);

@@ -30,7 +30,7 @@ use crate::islands;
 use crate::routes::Routes;
 use crate::tables::{Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
-use network::Network;
+use network::{Home, Network};
 pub use patch::{Patch, PatchEntry};
 pub use transition::{Old, transition};
 
@@ -218,10 +218,13 @@ impl Repairer {
                 self.displaced.iter().filter(|&(&(row, _), &wanted)| self.back.contains(&(row, wanted)));
             touched.extend(again.map(|(&(row, lid), _)| (lid, row)));
         }
+        let mut away = Vec::new();
         let cut = self.cut.iter().filter(|_| again);
         for &lid in self.moved.iter().chain(cut) {
-            let home = network.home(fabric, tables, lid);
-            touched.extend(home.map(|home| (lid, home.row)));
+            match network.home(fabric, tables, lid) {
+                Some(home) => touched.push((lid, home.row)),
+                None => away.push(lid),
+            }
         }
         touched.sort_unstable();
         touched.dedup();
@@ -233,7 +236,7 @@ impl Repairer {
             touched.sort_unstable();
             touched.dedup();
         }
-        let mut cut = Vec::new();
+        let mut cut = away;
         let works = touched
             .chunk_by(|a, b| a.0 == b.0)
             .filter_map(|touched| {
@@ -243,17 +246,20 @@ impl Repairer {
                     return None;
                 };
                 let rows: Vec<u32> = touched.iter().map(|&(_, row)| row).collect();
-                let whole = rows.iter().any(|&row| !self.is_local(tables, row, lid));
+                let whole = rows.iter().any(|&row| !self.is_local(tables, row, lid, home));
                 Some(Work { lid, home, rows, whole })
             })
             .collect();
         (works, cut)
     }
 
-    /// Whether a new way up from this switch is all that there is to find: its packets climbed and go on climbing, so
-    /// that nobody else's way changes.
-    fn is_local(&self, tables: &Tables, row: u32, lid: u32) -> bool {
+    /// Whether a new way on from this switch is all that there is to find: its packets climbed and go on climbing, or only
+    /// management's go there, so that nobody else's way changes.
+    fn is_local(&self, tables: &Tables, row: u32, lid: u32, home: Home) -> bool {
         let network = &self.network;
+        if !home.adapter {
+            return row != home.row;
+        }
         let port = tables.row_at(row as usize)[lid as usize];
         let wanted = self.displaced.get(&(row, lid)).copied().unwrap_or(port);
         network.led_up(row, port) && network.led_up(row, wanted)
