@@ -19,6 +19,7 @@ mod ibsim;
 mod ibsim_rate;
 mod judge;
 mod lanes;
+mod loads;
 mod machine;
 mod opensm;
 mod process;
@@ -67,6 +68,8 @@ enum What {
     IbsimRate,
     /// How many virtual lanes shortest paths need where the fabric is no tree, OpenSM's and Heddle's
     Lanes(lanes::Lanes),
+    /// How evenly tables load the links of 20 fabrics, whole and degraded, against each engine of OpenSM
+    Loads(loads::Loads),
     /// All of these
     All,
 }
@@ -87,12 +90,14 @@ fn main() -> anyhow::Result<()> {
         What::Graph => graph::run(&common),
         What::IbsimRate => ibsim_rate::run(&common),
         What::Lanes(lanes) => lanes.run(&common),
+        What::Loads(loads) => loads.run(&common),
         What::All => {
             lanes::Lanes::default().run(&common)?;
             graph::run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;
             bring_up::BringUp::default().run(&common)?;
+            loads::Loads::default().run(&common)?;
             heal::Heal::default().run(&common)
         }
     }

@@ -148,6 +148,16 @@ pub fn bring_up(ibsim: &Ibsim, engine: &str, window: Option<u32>, folder: &Path)
     Ok(Run { finished, until_up })
 }
 
+/// Brings the fabric up and lets OpenSM dump its tables (`opensm.fdbs`) and its view of the subnet
+/// (`opensm-subnet.lst`) to `folder`. Returns its log.
+pub fn dump(ibsim: &Ibsim, engine: &str, folder: &Path) -> anyhow::Result<String> {
+    let (log, mut command) = command(ibsim, engine, folder)?;
+    // Errors, information and the dumps of routing.
+    command.args(["-o", "-D", "0x43", "--dump_files_dir"]).arg(folder);
+    run(&mut command, folder)?.succeeded("opensm")?;
+    Ok(String::from_utf8_lossy(&fs::read(&log)?).into_owned())
+}
+
 /// The time of a log line: `Dec 01 15:51:36 515460 [A1A3B740] 0x03 -> OpenSM 3.3.23`.
 fn seconds_of_day(line: &str) -> Option<f64> {
     let mut words = line.split_whitespace().skip(2);
