@@ -235,3 +235,25 @@ fn given_tables_are_an_engine() {
     assert!(folder.refused("route a.lst --engine magic").contains("fat-tree, layered, min-hop"));
     assert_eq!(folder.json("route a.lst --engine down-up")["credit_loops"], 0);
 }
+
+#[test]
+fn adaptive_groups_are_lines_of_json() {
+    let folder = Folder::new();
+    folder.yes("route a.lst --adaptive-groups groups");
+    let text = folder.read("groups");
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let head = lines.next().unwrap();
+    assert_eq!((&head["heddle-adaptive-groups"], &head["engine"]), (&1.into(), &"fat-tree".into()));
+    assert_eq!(head["switches"].as_array().unwrap().len(), 12);
+    for (at, line) in lines.enumerate() {
+        assert_eq!(line["switch"], at);
+        let (groups, group_of) = (line["groups"].as_array().unwrap(), line["group_of"].as_array().unwrap());
+        assert_eq!((group_of.len(), &group_of[at]), (12, &Value::Null));
+        let known = |group: &Value| group.as_u64().is_some_and(|group| (group as usize) < groups.len());
+        assert_eq!(group_of.iter().filter(|group| known(group)).count(), 11);
+    }
+    folder.yes("fabric generate torus --dimensions 5 --hosts 1 -o ring.toml");
+    let refused = folder.refused("route ring.toml --engine min-hop --adaptive-groups groups");
+    assert!(refused.contains("would deadlock"), "{refused}");
+    assert!(folder.yes("route --help").contains("on standard hardware they stay off"));
+}

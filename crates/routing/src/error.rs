@@ -74,6 +74,15 @@ pub enum RouteError {
         /// Paths that fit no simple service level, from a switch to a LID.
         pairs: u64,
     },
+    /// Packets that may take any shortest path could wait for each other in a circle.
+    #[error(
+        "adaptive groups would deadlock: packets at {port} could wait for themselves; take an engine whose paths climb and \
+         descend, as 'up-down' or 'fat-tree'"
+    )]
+    UnsafeGroups {
+        /// A port on the circle or behind it, as `name[port]`.
+        port: String,
+    },
     /// No engine has this name.
     #[error("no routing engine is called '{name}'; there are {}", known.join(", "))]
     UnknownEngine {

@@ -13,6 +13,7 @@
 //! verifier finds complete, or an error that names a pair; only `min-hop` may give credit loops.
 
 mod acyclic;
+pub mod adaptive;
 pub mod auto;
 pub mod balance;
 pub mod difference;
@@ -35,6 +36,7 @@ pub mod switches;
 pub mod tables;
 pub mod verify;
 
+pub use adaptive::{AdaptiveGroups, adaptive_groups};
 pub use auto::{Choice, auto};
 pub use difference::{AffectedPairs, ChangedSwitch, Difference, difference};
 pub use engine::{Engine, engine_by_name};

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::figures::Figures;
 use super::progress::Progress;
 use super::wishes::Wishes;
-use super::{TablesFormat, addresses, judge, tables_file};
+use super::{TablesFormat, addresses, groups_file, judge, tables_file};
 use crate::Answer;
 use crate::failure::Failure;
 use crate::files;
@@ -41,6 +41,10 @@ pub struct Compute {
     /// Form of the tables, whatever the ending
     #[arg(long, value_enum, requires = "output")]
     format: Option<TablesFormat>,
+    /// Write adaptive-routing groups to this file: for each pair of switches all equal next ports. The standard has no
+    /// attribute for them, so on standard hardware they stay off; they are for simulators and for devices that take them
+    #[arg(long, value_name = "FILE")]
+    adaptive_groups: Option<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -77,6 +81,14 @@ impl Compute {
         progress.say("proving");
         let verdict = routing::verify_routes(&fabric, &routes);
         let answer = judge::answer(&verdict);
+        if let Some(path) = &self.adaptive_groups {
+            let groups = routing::adaptive_groups(&fabric, &options, &routes)
+                .map_err(|error| Failure::new(error.to_string(), "--adaptive-groups", ""))?;
+            files::write(path, groups_file::write(&fabric, &engine, &groups).as_bytes())?;
+            if path == "-" {
+                return Ok(answer);
+            }
+        }
         if let Some(path) = &self.output {
             let format = self.format.unwrap_or_else(|| TablesFormat::from_path_ending(path));
             files::write(path, tables_file::write(&fabric, &routes.tables, format).as_bytes())?;

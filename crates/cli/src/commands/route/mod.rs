@@ -5,6 +5,7 @@ mod compute;
 mod convert;
 mod diff;
 mod figures;
+mod groups_file;
 mod judge;
 mod progress;
 mod tables_file;
