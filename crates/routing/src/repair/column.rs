@@ -17,13 +17,13 @@ pub(super) struct Work {
     pub home: Home,
     /// The rows whose entries lead to a lost link or stand elsewhere than the engine put them.
     pub rows: Vec<u32>,
-    /// Whether other switches' ways may change too.
-    pub whole: bool,
 }
 
 /// Who reaches the destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Reach {
+    /// Only the switches that were touched have other ways.
+    Local,
     /// Every switch that was looked at.
     All,
     /// Some switches are not cabled to it.
@@ -95,10 +95,58 @@ impl<'a> Column<'a> {
         work: &Work,
         entries: &mut Vec<PatchEntry>,
     ) -> Result<Reach, Stuck> {
-        if !work.whole && self.repair_locally(tables, displaced, work, entries) {
-            return Ok(Reach::All);
+        let local = work.rows.iter().all(|&row| self.is_local(tables, displaced, work, row));
+        if local && self.repair_locally(tables, displaced, work, entries) {
+            return Ok(Reach::Local);
         }
         self.repair_whole(tables, displaced, work, entries)
+    }
+
+    /// Whether a new way on from this switch is all that there is to find: its packets climbed and go on climbing, or only
+    /// management's come by, so that nobody else's way has to change.
+    fn is_local(
+        &self,
+        tables: &Tables,
+        displaced: &FxHashMap<(u32, u32), u8>,
+        work: &Work,
+        row: u32,
+    ) -> bool {
+        if row == work.home.row {
+            return false;
+        }
+        let port = tables.row_at(row as usize)[work.lid as usize];
+        let wanted = displaced.get(&(row, work.lid)).copied().unwrap_or(port);
+        let climbs = self.network.led_up(row, port) && self.network.led_up(row, wanted);
+        climbs || self.is_free(tables, work, row)
+    }
+
+    /// Whether no adapter's packets for the destination come by a switch: then any way that arrives will do.
+    fn is_free(&self, tables: &Tables, work: &Work, row: u32) -> bool {
+        let network = self.network;
+        if !work.home.adapter {
+            return true;
+        }
+        if network.holders[row as usize] {
+            return false;
+        }
+        let mut waiting = vec![row];
+        while let Some(at) = waiting.pop() {
+            for (_, peer) in network.links(at) {
+                let port = tables.row_at(peer as usize)[work.lid as usize];
+                if network.next(peer, port) != at || peer == work.home.row || peer == row {
+                    continue;
+                }
+                if network.holders[peer as usize] {
+                    return false;
+                }
+                waiting.push(peer);
+                // Tables that run in a circle are not walked for ever.
+                if waiting.len() > network.rows() {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Another way from each touched switch, one switch after the other; says whether all found one. Packets of adapters go
@@ -155,10 +203,13 @@ impl<'a> Column<'a> {
     ) -> Found {
         let network = self.network;
         let now = tables.row_at(row as usize)[work.lid as usize];
-        let fits = |peer: u32| !work.home.adapter || self.is_above(peer, row);
+        let climbs = network.led_up(row, now) && wanted.is_none_or(|wanted| network.led_up(row, wanted));
+        let free = !climbs || !work.home.adapter;
+        let fits = |peer: u32| free || self.is_above(peer, row);
         let leads = |port: u8| {
             let peer = network.next(row, port);
-            let wave = (peer != NONE && fits(peer)).then(|| self.follow(tables, work, done, row, peer));
+            let wave =
+                (peer != NONE && fits(peer)).then(|| self.follow(tables, work, done, (row, peer), !free));
             wave.flatten().map(|wave| (port, wave))
         };
         if let Some((port, wave)) = wanted.filter(|&wanted| wanted != now).and_then(leads) {
@@ -179,8 +230,15 @@ impl<'a> Column<'a> {
     }
 
     /// Follows the tables, with what is `done` to this column, from a switch that `row` sends to; the wave after all changes on
-    /// the way, or none where the way does not arrive, comes by `row` again, or leads an adapter's packets against the order.
-    fn follow(&self, tables: &Tables, work: &Work, done: &[PatchEntry], row: u32, from: u32) -> Option<u32> {
+    /// the way, or none where the way does not arrive, comes by `row` again, or goes against the order where it must keep to it.
+    fn follow(
+        &self,
+        tables: &Tables,
+        work: &Work,
+        done: &[PatchEntry],
+        (row, from): (u32, u32),
+        in_order: bool,
+    ) -> Option<u32> {
         let (mut at, mut wave, mut down) = (from, 0, false);
         for _ in 0..MOST_HOPS {
             if at == row {
@@ -194,7 +252,7 @@ impl<'a> Column<'a> {
                 return (port == work.home.port).then_some(wave);
             }
             let next = self.network.next(at, port);
-            if next == NONE || (work.home.adapter && down && self.is_above(next, at)) {
+            if next == NONE || (in_order && down && self.is_above(next, at)) {
                 return None;
             }
             down = self.is_above(at, next);

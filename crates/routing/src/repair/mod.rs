@@ -30,7 +30,7 @@ use crate::islands;
 use crate::routes::Routes;
 use crate::tables::{Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
-use network::{Home, Network};
+use network::Network;
 pub use patch::{Patch, PatchEntry};
 pub use transition::{Old, transition};
 
@@ -133,28 +133,29 @@ impl Repairer {
         self.back.retain(|&(row, port)| network.serves(row, port));
         let (works, mut cut) = self.works(fabric, tables);
         let looks: usize =
-            works.iter().map(|work| if work.whole { network.rows() } else { 16 * work.rows.len() }).sum();
+            works.iter().map(|work| if self.may_be_whole(tables, work) { network.rows() } else { 16 }).sum();
         if looks > MOST_LOOKS {
             return Err(NeedsEngine { why: format!("{} destinations would be looked at anew", works.len()) });
         }
         let stuck = AtomicBool::new(false);
-        let found: Vec<(Vec<PatchEntry>, Vec<u32>)> = works
+        let found: Vec<(Vec<PatchEntry>, Vec<u32>, Vec<u32>)> = works
             .par_chunks(16)
             .map_init(
                 || Column::new(network),
                 |column, works| {
-                    let (mut entries, mut cut) = (Vec::new(), Vec::new());
+                    let (mut entries, mut cut, mut mended) = (Vec::new(), Vec::new(), Vec::new());
                     for work in works {
                         if stuck.load(Ordering::Relaxed) {
                             break;
                         }
                         match column.repair(tables, &self.displaced, work, &mut entries) {
-                            Ok(Reach::All) => {}
+                            Ok(Reach::Local) => {}
+                            Ok(Reach::All) => mended.push(work.lid),
                             Ok(Reach::Some) => cut.push(work.lid),
                             Err(Stuck) => stuck.store(true, Ordering::Relaxed),
                         }
                     }
-                    (entries, cut)
+                    (entries, cut, mended)
                 },
             )
             .collect();
@@ -164,17 +165,15 @@ impl Repairer {
                     .to_owned(),
             });
         }
-        let mut entries = Vec::new();
-        for (more, unreached) in found {
+        let (mut entries, mut all_mended) = (Vec::new(), Vec::new());
+        for (more, unreached, mended) in found {
             entries.extend(more);
             cut.extend(unreached);
+            all_mended.extend(mended);
         }
         let patch = Patch::new(entries);
         check::check(fabric, tables, network, &patch)?;
-        self.mended.clear();
-        self.mended.extend(works.iter().filter(|work| work.whole).map(|work| work.lid));
-        let again: FxHashSet<u32> = cut.iter().copied().collect();
-        self.mended.retain(|lid| !again.contains(lid));
+        self.mended = all_mended;
         self.cut.extend(cut);
         Ok(patch)
     }
@@ -246,22 +245,15 @@ impl Repairer {
                     return None;
                 };
                 let rows: Vec<u32> = touched.iter().map(|&(_, row)| row).collect();
-                let whole = rows.iter().any(|&row| !self.is_local(tables, row, lid, home));
-                Some(Work { lid, home, rows, whole })
+                Some(Work { lid, home, rows })
             })
             .collect();
         (works, cut)
     }
 
-    /// Whether a new way on from this switch is all that there is to find: its packets climbed and go on climbing, or only
-    /// management's go there, so that nobody else's way changes.
-    fn is_local(&self, tables: &Tables, row: u32, lid: u32, home: Home) -> bool {
-        let network = &self.network;
-        if !home.adapter {
-            return row != home.row;
-        }
-        let port = tables.row_at(row as usize)[lid as usize];
-        let wanted = self.displaced.get(&(row, lid)).copied().unwrap_or(port);
-        network.led_up(row, port) && network.led_up(row, wanted)
+    /// Whether every switch may have to be looked at for a destination.
+    fn may_be_whole(&self, tables: &Tables, work: &Work) -> bool {
+        let up = |&row: &u32| self.network.led_up(row, tables.row_at(row as usize)[work.lid as usize]);
+        work.home.adapter && !work.rows.iter().all(up)
     }
 }
