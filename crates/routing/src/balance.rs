@@ -1,14 +1,14 @@
 //! Evens out the load on links where a tree is not regular: takes the destinations up again, one after another, and
 //! gives each the way on which least is waiting, until that helps no more.
 //!
-//! Load is what [`crate::quality`] counts: ordered pairs of hosts on each direction of a link.
+//! Load is what [`crate::quality`] counts: ordered pairs of hosts on each direction of a link, times the link's slowness.
 
 use fabric::Fabric;
 
 use crate::paths::{NO_PATH, Paths};
 use crate::ranks;
 use crate::spread::spread;
-use crate::switches::Switches;
+use crate::switches::{SwitchLink, Switches};
 use crate::tables::Tables;
 
 /// Links looked at before it ends: bounds the time to about half a second on any fabric.
@@ -32,11 +32,22 @@ pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32
     let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
     let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
     let weighted = (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.weight > 1);
-    let uneven = weighted || !ranks::is_regular(switches, rank);
+    let uneven = weighted || !ranks::is_regular(switches, rank) || has_unlike_links(switches, rank);
     if !several_lids && ways_are_soon_found && is_small(switches) && uneven {
         Balance::new(switches, paths, &tables).improve(&mut tables);
     }
     tables
+}
+
+/// Whether some switch has a faster and a slower link to the same level.
+fn has_unlike_links(switches: &Switches, rank: &[u32]) -> bool {
+    (0..switches.len()).any(|switch| {
+        let links = switches.links(switch);
+        let unlike = |a: &SwitchLink, b: &SwitchLink| {
+            rank[a.peer as usize] == rank[b.peer as usize] && a.slowness != b.slowness
+        };
+        links.iter().any(|link| links.iter().any(|other| unlike(link, other)))
+    })
 }
 
 /// Whether loads on all links are soon counted.
@@ -56,6 +67,8 @@ struct Balance<'a> {
     first_link: Vec<u32>,
     /// The switch that each link leads to.
     peer_of: Vec<u32>,
+    /// What a path on each link counts as.
+    slowness: Vec<u64>,
     /// (switch, LID, weight) of every host.
     hosts: Vec<(u32, u32, u32)>,
     /// The links chosen, a row of switches for each host.
@@ -106,6 +119,10 @@ impl<'a> Balance<'a> {
             switches,
             paths,
             first_link,
+            slowness: (0..count)
+                .flat_map(|s| switches.links(s))
+                .map(|link| u64::from(link.slowness))
+                .collect(),
             peer_of: (0..count).flat_map(|s| switches.links(s)).map(|link| link.peer).collect(),
             hosts,
             chosen,
@@ -237,7 +254,7 @@ impl<'a> Balance<'a> {
                 continue;
             }
             let weight = self.weight[switch as usize];
-            visit(&mut self.load[link as usize], weight);
+            visit(&mut self.load[link as usize], weight * self.slowness[link as usize]);
             self.weight[self.peer_of[link as usize] as usize] += weight;
         }
     }
@@ -254,10 +271,11 @@ impl<'a> Balance<'a> {
             let before = chosen[switch as usize];
             let mut best = (f64::INFINITY, NONE);
             for &(link, peer) in links {
-                let mut cost = penalty(self.load[link as usize] + own, round);
+                let mut cost = penalty(self.load[link as usize] + own * self.slowness[link as usize], round);
                 let mut at = peer as usize;
                 while chosen[at] != NONE && cost <= best.0 {
-                    cost += penalty(self.load[chosen[at] as usize] + own, round);
+                    let link = chosen[at] as usize;
+                    cost += penalty(self.load[link] + own * self.slowness[link], round);
                     at = self.peer_of[chosen[at] as usize] as usize;
                 }
                 // Of equals the one that serves already.
@@ -268,7 +286,7 @@ impl<'a> Balance<'a> {
             chosen[switch as usize] = best.1;
             let mut at = switch as usize;
             while own > 0 && chosen[at] != NONE {
-                self.load[chosen[at] as usize] += own;
+                self.load[chosen[at] as usize] += own * self.slowness[chosen[at] as usize];
                 at = self.peer_of[chosen[at] as usize] as usize;
             }
         }

@@ -21,6 +21,8 @@ pub struct SwitchLink {
     pub port: u8,
     /// The port on the other switch.
     pub peer_port: u8,
+    /// What a path on it counts as where loads are evened out: 1, or by [`Switches::by_speed`] the more the slower it is.
+    pub slowness: u16,
 }
 
 /// A port that holds LIDs, on the switch that delivers to it.
@@ -97,7 +99,7 @@ impl Switches {
             if fabric.is_switch(next) {
                 if next != node {
                     let (peer, peer_port) = (self.index_of[next.index()], fabric.port_number(peer));
-                    self.links.push(SwitchLink { peer, port: number, peer_port });
+                    self.links.push(SwitchLink { peer, port: number, peer_port, slowness: 1 });
                 }
                 continue;
             }
@@ -115,6 +117,26 @@ impl Switches {
         self.first_destination.push(self.destinations.len() as u32);
         self.hosts.push(hosts);
         self.adapters.push(adapters);
+    }
+
+    /// The same with links' real speeds: a path counts as 100 on the fastest link between switches, and on one whose rate
+    /// is not known; as 200 on one at half that speed. Where all run alike nothing changes.
+    pub fn by_speed(mut self, fabric: &Fabric) -> Self {
+        let mut rates: Vec<Option<f64>> = Vec::with_capacity(self.links.len());
+        for switch in 0..self.len() {
+            let rate = |link: &SwitchLink| {
+                fabric.port(self.nodes[switch], link.port).and_then(|port| fabric.rate(port))
+            };
+            rates.extend(self.links(switch).iter().map(|link| rate(link).map(ib::LinkRate::gbps)));
+        }
+        let fastest = rates.iter().flatten().copied().fold(0.0, f64::max);
+        if rates.iter().flatten().any(|&rate| rate < fastest) {
+            for (link, rate) in self.links.iter_mut().zip(rates) {
+                let times = rate.map_or(1.0, |rate| fastest / rate);
+                link.slowness = (100.0 * times).round().min(f64::from(u16::MAX)) as u16;
+            }
+        }
+        self
     }
 
     /// Leaves out links at these ports, but for those that join what nothing else joins.

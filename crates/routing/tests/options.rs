@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use common::auto;
 use common::build::{degraded, drawn, fat_tree, random, small, with_lmc};
 use fabric::{Fabric, NodeId, PortId};
+use ib::{LinkRate, LinkSpeed};
 use proptest::prelude::*;
 use routing::engine::ENGINES;
 use routing::engines::FromTables;
@@ -289,4 +290,25 @@ fn given_tables_are_taken_as_far_as_they_go() {
     let found = verify(&fabric, &taken(&circles));
     assert_eq!((found.unreachable, found.loops), (0, 0));
     assert_eq!(islands(&fabric).count(), 1);
+}
+
+#[test]
+fn min_hop_loads_links_by_their_speed() {
+    // Three cables between two switches, one of them twice as fast: it carries half of the paths, the others a quarter.
+    let mut cables = "s0[1] s1[1]\n s0[2] s1[2]\n s0[3] s1[3]\n".to_owned();
+    for host in 0..4 {
+        cables += &format!("s0[{}] h{host}[1]\n s1[{}] h{}[1]\n", 5 + host, 5 + host, 10 + host);
+    }
+    let mut fabric = drawn(&cables);
+    let speeds = [LinkSpeed::Edr, LinkSpeed::Hdr, LinkSpeed::Edr];
+    for (&(port, _), speed) in links(&fabric).iter().zip(speeds) {
+        fabric.set_rate(port, Some(LinkRate::x4(speed)));
+    }
+    let tables = route("min-hop", &fabric, &Options::default()).unwrap().tables;
+    let load = link_load(&fabric, &tables);
+    // 16 pairs each way: 8 on the fast one, 4 on each slow one.
+    assert_eq!((load.max, load.max_by_speed), (8, 8.0));
+    fabric.set_rate(links(&fabric)[1].0, Some(LinkRate::x4(LinkSpeed::Edr)));
+    let tables = route("min-hop", &fabric, &Options::default()).unwrap().tables;
+    assert_eq!(link_load(&fabric, &tables).max_by_speed, 8.0);
 }

@@ -1,4 +1,4 @@
-//! Shortest paths on any topology, spread evenly over equal ports. Nothing keeps them free of credit loops: where the
+//! Shortest paths on any topology, spread over equal ports so that each link carries as many as its speed allows for. Nothing keeps them free of credit loops: where the
 //! verifier finds one, another engine or more lanes are needed.
 
 use fabric::Fabric;
@@ -21,7 +21,7 @@ impl Engine for MinHop {
     }
 
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
-        let switches = Switches::with_options(fabric, options);
+        let switches = Switches::with_options(fabric, options).by_speed(fabric);
         switches.check_lids(fabric)?;
         let paths = Paths::shortest(fabric, &switches)?;
         let tables = tables_over(fabric, &switches, &paths, &ranks::of(fabric, &switches), options);
