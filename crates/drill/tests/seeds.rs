@@ -72,36 +72,39 @@ fn drill(fabric: &Fabric, config: Config) -> Outcome {
     Drill::new(fabric, seat(fabric), config).unwrap().run(&mut |_, _| {}).unwrap()
 }
 
+/// Holds a drill for each seed; fails with what was not healed.
+fn all_are_healed(seeds: std::ops::Range<u64>, hold: impl Fn(u64) -> Outcome + Sync) {
+    let broken: Vec<String> = seeds
+        .into_par_iter()
+        .filter_map(|seed| {
+            let outcome = hold(seed);
+            let last = outcome.records.last().unwrap();
+            let wrong = last.wrong.as_ref()?;
+            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
+        })
+        .collect();
+    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+}
+
 #[test]
 fn two_thousand_seeds_are_healed() {
     let fabrics = fabrics();
     // DRILL_SEED=1508 holds that one alone, and shows what the manager says.
     let one: Option<u64> = std::env::var("DRILL_SEED").ok().map(|text| text.parse().unwrap());
-    let seeds = one.map_or(0..2000, |seed| seed..seed + 1);
-    let broken: Vec<String> = seeds
-        .into_par_iter()
-        .filter_map(|seed| {
-            let which = (seed % fabrics.len() as u64) as usize;
-            let config = Config { failures: 4, seed, open: 3, managed: restless(), ..Config::default() };
-            let mut drill = Drill::new(&fabrics[which], seat(&fabrics[which]), config).unwrap();
+    all_are_healed(one.map_or(0..2000, |seed| seed..seed + 1), |seed| {
+        let fabric = &fabrics[seed as usize % fabrics.len()];
+        let config = Config { failures: 4, seed, open: 3, managed: restless(), ..Config::default() };
+        let mut drill = Drill::new(fabric, seat(fabric), config).unwrap();
+        if one.is_some() {
+            drill.listen(Box::new(|time, event| println!("{time} {event:?}")));
+        }
+        let outcome = drill.run(&mut |record, _| {
             if one.is_some() {
-                drill.listen(Box::new(|time, event| println!("{time} {event:?}")));
+                println!("{record:?}");
             }
-            let outcome = drill.run(&mut |record, _| {
-                if one.is_some() {
-                    println!("{record:?}");
-                }
-            });
-            let outcome = outcome.unwrap();
-            let last = outcome.records.last().unwrap();
-            let wrong = last.wrong.as_ref()?;
-            Some(format!(
-                "fabric {which} seed {seed} step {} {:?}: {}: {wrong}",
-                last.number, last.kind, last.what
-            ))
-        })
-        .collect();
-    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+        });
+        outcome.unwrap()
+    });
 }
 
 /// Shapes without levels, where more failures of longer drills meet.
@@ -114,46 +117,29 @@ fn longer_drills_on_meshes_are_healed() {
             .unwrap(),
         TorusSpec { dimensions: vec![4, 3, 2], ..TorusSpec::default() }.build().unwrap(),
     ];
-    let broken: Vec<String> = (0..60)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let fabric = &fabrics[seed as usize % fabrics.len()];
-            let outcome =
-                drill(fabric, Config { failures: 25, seed, managed: restless(), ..Config::default() });
-            let last = outcome.records.last().unwrap();
-            let wrong = last.wrong.as_ref()?;
-            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
-        })
-        .collect();
-    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+    all_are_healed(0..60, |seed| {
+        let fabric = &fabrics[seed as usize % fabrics.len()];
+        drill(fabric, Config { failures: 25, seed, managed: restless(), ..Config::default() })
+    });
 }
 
 /// Writes are ordered so that what switches hold on the way closes no circle either.
 #[test]
 fn no_single_write_closes_a_circle() {
     let fabrics = [tree(2, 4, None), tree(2, 6, None), tree(3, 4, None)];
-    let kinds = vec![Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several, Kind::DuringWork];
-    let broken: Vec<String> = (0..240)
-        .into_par_iter()
-        .filter_map(|seed| {
-            let fabric = &fabrics[seed as usize % fabrics.len()];
-            let kinds = kinds.clone();
-            let config = Config {
-                failures: 6,
-                seed,
-                open: 3,
-                kinds,
-                check_every_write: true,
-                managed: restless(),
-                ..Config::default()
-            };
-            let outcome = drill(fabric, config);
-            let last = outcome.records.last().unwrap();
-            let wrong = last.wrong.as_ref()?;
-            Some(format!("seed {seed} step {} {:?}: {}: {wrong}", last.number, last.kind, last.what))
-        })
-        .collect();
-    assert!(broken.is_empty(), "{} drills:\n{}", broken.len(), broken.join("\n"));
+    let kinds = [Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several, Kind::DuringWork];
+    all_are_healed(0..240, |seed| {
+        let config = Config {
+            failures: 6,
+            seed,
+            open: 3,
+            kinds: kinds.to_vec(),
+            check_every_write: true,
+            managed: restless(),
+            ..Config::default()
+        };
+        drill(&fabrics[seed as usize % fabrics.len()], config)
+    });
 }
 
 #[test]

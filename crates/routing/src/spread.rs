@@ -95,7 +95,8 @@ impl Numbering {
     }
 
     /// The LIDs of the destinations on a switch, with what switches of a stride decide by. Destinations that are no
-    /// hosts take turns, and so do the LIDs of one port: at every rank in as many steps as the rank has choices.
+    /// hosts take turns, and so do the LIDs of one port: the first switch that has a choice takes another link for each, and
+    /// once all are taken the next rank does.
     fn of_target<'a>(
         &'a self,
         switches: &'a Switches,

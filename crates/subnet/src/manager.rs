@@ -187,7 +187,7 @@ impl SubnetManager {
         // A route longer than a MAD can hold: nothing to send, as if nobody had answered.
         let Some(mut mad) = self.build(request) else {
             self.exchange.drop_front(target);
-            self.given_up(now, request);
+            self.given_up(now, request, 0);
             return;
         };
         self.of += u64::from(keep);
@@ -428,14 +428,14 @@ impl SubnetManager {
     fn came_to_nothing(&mut self, now: Time, outcome: Outcome) {
         match outcome {
             Outcome::Again => {}
-            Outcome::GivenUp(request) => {
+            Outcome::GivenUp(request, times) => {
                 self.done += 1;
                 // A switch that does not answer once more has nothing to say to the rest either.
                 if let Some(node) = self.device(request).filter(|&node| self.devices.fabric.is_switch(node)) {
                     self.done += self.exchange.drop_all(node.0) as u64;
                     self.of = self.of.max(self.done);
                 }
-                self.given_up(now, request);
+                self.given_up(now, request, times);
             }
         }
     }

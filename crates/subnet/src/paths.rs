@@ -11,6 +11,7 @@ use crate::manager::{Phase, SubnetManager};
 impl SubnetManager {
     pub(crate) fn compute_paths(&mut self, now: Time) {
         self.devices.renumber();
+        self.leave_down();
         self.reached = self.devices.prune();
         if let Err(reason) = self.assign_lids() {
             self.refuse(now, reason);
@@ -77,6 +78,10 @@ impl SubnetManager {
 
     /// Some time after a change: spreads all paths anew over the graph as it is, where their order stays the same.
     pub(crate) fn rebalance(&mut self, now: Time) {
+        if !self.is_quiet() {
+            self.rebalance_later(now);
+            return;
+        }
         let Ok(routes) = self.route() else { return };
         let Some(tables) = &self.tables else { return };
         let heights = routes.heights.as_deref().filter(|&heights| self.heights.as_deref() == Some(heights));
@@ -103,13 +108,15 @@ impl SubnetManager {
 
     fn route(&mut self) -> Result<Routes, RouteError> {
         let fabric = &self.devices.fabric;
+        // One lane is programmed.
+        let options = Options { most_lanes: 1, ..Options::default() };
         if self.config.engine == "auto" {
-            let (routes, choice) = auto(fabric, &Options::default())?;
+            let (routes, choice) = auto(fabric, &options)?;
             self.routing = Some(choice.to_string());
             return Ok(routes);
         }
         let engine = engine_by_name(&self.config.engine)?;
-        let routes = engine.route(fabric, &Options::default())?;
+        let routes = engine.route(fabric, &options)?;
         self.routing = Some(format!("{} (asked for)", engine.name()));
         Ok(routes)
     }

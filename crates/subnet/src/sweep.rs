@@ -83,6 +83,7 @@ impl SubnetManager {
                 && fabric.port_number(port) > 0
                 && devices.knows_port(port)
                 && !devices.odd.contains(&port)
+                && !self.is_held_down(port)
                 && info.physical_state == PhysicalState::LINK_UP
                 && info.port_state != PortState::DOWN
         })

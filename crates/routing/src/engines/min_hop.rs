@@ -1,5 +1,5 @@
-//! Shortest paths on any topology, spread over equal ports so that each link carries as many as its speed allows for. Nothing keeps them free of credit loops: where the
-//! verifier finds one, another engine or more lanes are needed.
+//! Shortest paths on any topology, spread over equal ports so that each link carries as many as its speed allows for.
+//! Nothing keeps them free of credit loops: where the verifier finds one, another engine or more lanes are needed.
 
 use fabric::Fabric;
 

@@ -6,12 +6,9 @@ use fabric::{Fabric, NodeId};
 use rayon::prelude::*;
 
 use super::NeedsEngine;
-use super::network::Network;
+use super::network::{MOST_HOPS, Network};
 use super::patch::{Patch, PatchEntry};
 use crate::tables::{Tables, lids_of};
-
-/// Longest path that is followed.
-const MOST_HOPS: usize = 64;
 
 /// Fails where a changed entry does not lead to the port that holds its LID, or where an adapter's packets would go up
 /// after they came down.

@@ -6,7 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::network::{Home, NONE, Network};
+use super::network::{Home, MOST_HOPS, NONE, Network};
 use super::patch::PatchEntry;
 use super::waves::Waves;
 use crate::tables::{NO_ROUTE, Tables};
@@ -69,9 +69,6 @@ pub(super) struct Column<'a> {
     look: Vec<bool>,
     waves: Waves,
 }
-
-/// Longest path that is followed.
-const MOST_HOPS: usize = 64;
 
 impl<'a> Column<'a> {
     pub fn new(network: &'a Network) -> Self {

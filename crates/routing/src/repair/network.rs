@@ -5,6 +5,8 @@ use fabric::{Fabric, PortId};
 use super::NeedsEngine;
 use crate::tables::{Tables, lids_of};
 
+/// Longest path that is followed.
+pub(super) const MOST_HOPS: usize = 64;
 /// No switch beyond a port.
 pub(super) const NONE: u32 = u32::MAX;
 

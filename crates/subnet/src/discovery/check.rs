@@ -61,17 +61,20 @@ impl SubnetManager {
         }
     }
 
-    /// Nobody answered, however often they were asked.
-    pub(crate) fn given_up(&mut self, now: Time, request: Request) {
+    /// Nobody answered, however often they were asked; 0 times where the way there is longer than a request can hold.
+    pub(crate) fn given_up(&mut self, now: Time, request: Request, times: u32) {
         if self.silence_means_something(now, request) {
             return;
         }
         let place = self.place(request);
-        let times = u32::from(self.config.retries) + 1;
+        let asked = match times {
+            0 => "not asked: it is more than 63 hops away".to_owned(),
+            times => format!("{times} times asked"),
+        };
         self.find(
             FindingKind::Silent,
             place,
-            format!("no answer to {} ({times} times asked)", kind_name(request)),
+            format!("no answer to {} ({asked})", kind_name(request)),
             "see whether the device has power and its management agent runs; reset it, or pull its cable",
         );
     }

@@ -55,8 +55,8 @@ struct UnderWay {
 /// What came of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// Nothing came, however often it was asked.
-    GivenUp(Request),
+    /// Nothing came, however often it was asked: so many times.
+    GivenUp(Request, u32),
     /// It waits to be sent again.
     Again,
 }
@@ -89,10 +89,10 @@ impl Exchange {
             free: Vec::new(),
             queue: Queue::new(config.max_per_device.max(1)),
             window: Window::new(config.max_wire_smps, MOST_UNDER_WAY, config.flow_controlled),
-            deadlines: vec![VecDeque::new(); usize::from(config.retries + EARLY) + 1],
+            deadlines: vec![VecDeque::new(); usize::from(config.retries.saturating_add(EARLY)) + 1],
             resend: VecDeque::new(),
             timeout: config.timeout,
-            retries: config.retries + EARLY,
+            retries: config.retries.saturating_add(EARLY),
             under_way: 0,
             gone: 0,
             resent: VecDeque::new(),
@@ -323,9 +323,9 @@ impl Exchange {
         let (request, target, again) = (slot.request, slot.target, slot.attempt > slot.first);
         if slot.attempt >= retries {
             slot.active = false;
-            let counted = slot.counted;
+            let (counted, times) = (slot.counted, u32::from(slot.attempt - slot.first) + 1);
             self.finish(tid, target, again, counted);
-            return Some(Outcome::GivenUp(request));
+            return Some(Outcome::GivenUp(request, times));
         }
         slot.attempt += 1;
         slot.waits = true;
@@ -435,7 +435,7 @@ mod tests {
         exchange.begin_sending(Time(0));
         assert_eq!(exchange.next_resend(due), Some((request, tid)));
         let due = exchange.next_deadline().unwrap();
-        assert_eq!(exchange.expired(due), Some(Outcome::GivenUp(request)));
+        assert_eq!(exchange.expired(due), Some(Outcome::GivenUp(request, 2)));
         assert!(exchange.is_idle());
         assert_eq!(exchange.next_deadline(), None);
     }

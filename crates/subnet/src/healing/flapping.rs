@@ -17,7 +17,7 @@ const MOST_DOUBLINGS: u32 = 8;
 /// One end of a link: node and port number, as they stay whatever nodes come and go.
 pub(super) type End = (Guid, u8);
 
-/// Links by the smaller of their two ends.
+/// Links, by the smaller of their two ends while they are counted, by both while they are left down.
 #[derive(Default)]
 pub(super) struct Flapping {
     losses: BTreeMap<End, Losses>,
@@ -41,16 +41,16 @@ impl Flapping {
         losses.in_a_row += 1;
         losses.last = now;
         let hold = hold(losses.in_a_row)?;
-        self.held.insert(a.min(b), now + hold);
+        self.held.extend([(a, now + hold), (b, now + hold)]);
         Some(hold)
     }
 
-    /// Whether the link with this smaller end is left down.
+    /// Whether the link with this end is left down.
     pub fn is_held(&self, end: End) -> bool {
         self.held.contains_key(&end)
     }
 
-    /// A link whose time is up.
+    /// An end of a link whose time is up.
     pub fn release(&mut self, now: Time) -> Option<End> {
         let end = *self.held.iter().find(|(_, due)| **due <= now)?.0;
         self.held.remove(&end);
@@ -98,10 +98,12 @@ mod tests {
         for _ in 0..3 {
             flapping.lost(Time(5), (Guid(1), 1), (Guid(2), 1));
         }
-        assert!(flapping.is_held((Guid(1), 1)) && !flapping.is_held((Guid(2), 1)));
+        assert!(flapping.is_held((Guid(1), 1)) && flapping.is_held((Guid(2), 1)));
+        assert!(!flapping.is_held((Guid(1), 2)));
         let due = flapping.next_release().unwrap();
         assert_eq!(flapping.release(Time(due.0 - 1)), None);
         assert_eq!(flapping.release(due), Some((Guid(1), 1)));
+        assert_eq!(flapping.release(due), Some((Guid(2), 1)));
         assert_eq!(flapping.next_release(), None);
     }
 }

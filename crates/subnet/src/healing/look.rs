@@ -14,7 +14,6 @@ impl SubnetManager {
         let told = std::mem::take(&mut self.healing.suspects);
         let fabric = &self.devices.fabric;
         let mut asked: Vec<PortId> = std::mem::take(&mut self.healing.ports).into_iter().collect();
-        let mut whole = Vec::new();
         for &switch in &told {
             let beside = fabric
                 .neighbors(switch)
@@ -22,14 +21,13 @@ impl SubnetManager {
                 .map(|(port, _)| port);
             let before = asked.len();
             asked.extend(beside);
-            if asked.len() == before {
-                whole.push(switch);
-            }
+            // Nobody beside it has told of the same link: it may be any of its ports.
+            let whole = asked.len() == before;
+            self.healing.looking.insert(switch, Looked { found: false, whole });
             // It may be the link that the manager itself comes by: then only its other end answers.
             asked.extend(self.devices.last_hop(switch));
         }
         for &switch in &told {
-            self.healing.looking.insert(switch, Looked::default());
             self.schedule(switch, Request::Sweep(switch));
         }
         // The nearer end first: the way to the other may be over the very link that is gone.
@@ -41,9 +39,6 @@ impl SubnetManager {
             } else {
                 self.examine(port);
             }
-        }
-        for switch in whole {
-            self.healing.looking.entry(switch).or_default().whole = true;
         }
     }
 
@@ -138,7 +133,7 @@ impl SubnetManager {
             self.healing.anew.get_or_insert_with(|| format!("another device than before at {label}"));
             return;
         }
-        if self.is_held_down(port, beyond) {
+        if self.is_held_down(port) {
             return;
         }
         let pair = (port.min(beyond), port.max(beyond));

@@ -138,9 +138,28 @@ impl SubnetManager {
         }
     }
 
-    /// Whether a link is left down for now because it flaps.
-    pub(crate) fn is_held_down(&self, a: PortId, b: PortId) -> bool {
-        self.healing.flapping.is_held(self.end_of(a).min(self.end_of(b)))
+    /// Whether the link at a port is left down for now because it flaps.
+    pub(crate) fn is_held_down(&self, port: PortId) -> bool {
+        self.healing.flapping.is_held(self.end_of(port))
+    }
+
+    /// Takes links that are left down out of a graph that was found anew.
+    pub(crate) fn leave_down(&mut self) {
+        let held: Vec<PortId> =
+            self.devices.fabric.links().map(|(a, _)| a).filter(|&a| self.is_held_down(a)).collect();
+        for port in held {
+            self.devices.fabric.disconnect(port);
+        }
+    }
+
+    /// Whether nothing is being healed, nor told that would have to be.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.healing.is_idle() && !self.is_disturbed()
+    }
+
+    /// Paths are spread anew some time later.
+    pub(crate) fn rebalance_later(&mut self, now: Time) {
+        self.healing.rebalance_at = Some(now + self.config.rebalance_after);
     }
 
     fn end_of(&self, port: PortId) -> End {
@@ -262,8 +281,7 @@ impl SubnetManager {
         let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else { return };
         match repairer.repair(&self.devices.fabric, tables, &changed) {
             Ok(patch) => {
-                let waves = patch.waves().map(<[PatchEntry]>::to_vec);
-                self.healing.waves = waves.collect();
+                self.write_in_waves(&patch);
                 self.healing.stage = Stage::Write;
                 self.sort_waves(&changed);
                 self.next_wave(now);
@@ -302,7 +320,11 @@ impl SubnetManager {
         if heal.lost + heal.back == 0 {
             return;
         }
-        self.healing.rebalance_at = Some(now + self.config.rebalance_after);
+        // What stands where the engine put it cannot be spread better, unless something came back that it did not know of.
+        let displaced = self.healing.repairer.as_ref().is_some_and(|repairer| repairer.displaced() > 0);
+        if displaced || heal.back > 0 {
+            self.rebalance_later(now);
+        }
         self.say(Event::Healed {
             cause: heal.cause,
             lost: heal.lost,

@@ -55,8 +55,7 @@ impl SubnetManager {
             self.after_write(now);
             return;
         }
-        while let Some(wave) = self.healing.waves.pop_front() {
-            self.write_wave(&wave);
+        while self.begin_wave() {
             if !self.exchange.is_idle() {
                 return;
             }

@@ -74,6 +74,41 @@ fn a_pulled_cable_is_healed_by_the_sweep_where_traps_are_lost() {
 }
 
 #[test]
+fn a_link_that_flaps_is_left_down_for_a_while_and_then_taken_in() {
+    let fabric = fabrics::leaf_spine(8);
+    // Sweeps find the link up with nothing in use beyond it: that is no reason to take it in before its time.
+    let mut world = World::with(&fabric, emulator::Config::default(), quick(SECOND / 5));
+    world.bring_up();
+    let leaf = fabrics::node(&fabric, "leaf-0003");
+    let uplink = fabric.neighbors(leaf).find(|&(_, peer)| fabric.is_switch(fabric.node_of(peer))).unwrap().0;
+    let port = fabric.port_number(uplink);
+    let serves = |world: &World| world.emulator.port_info(uplink).port_state == ib::PortState::ACTIVE;
+    for _ in 0..2 {
+        world.emulator.apply(Fault::Unlink { node: leaf, port });
+        comes_up_again(&mut world, SECOND);
+        world.emulator.apply(Fault::Relink { node: leaf, port });
+        comes_up_again(&mut world, SECOND);
+        assert!(serves(&world));
+    }
+    world.emulator.apply(Fault::Unlink { node: leaf, port });
+    comes_up_again(&mut world, SECOND);
+    let held = |event: &Event| matches!(event, Event::HeldDown { seconds, .. } if *seconds == 1.0);
+    assert_eq!(world.seats[0].events.iter().filter(|event| held(event)).count(), 1);
+    world.emulator.apply(Fault::Relink { node: leaf, port });
+    world.pass(SECOND * 4 / 5);
+    assert!(!serves(&world), "its time is not up");
+    // A look at the whole fabric leaves it down too.
+    let now = world.now();
+    world.seats[0].manager.input(now, Input::Sweep);
+    comes_up_again(&mut world, SECOND / 10);
+    assert!(!serves(&world), "found anew, and taken in before its time");
+    world.pass(SECOND);
+    assert!(serves(&world));
+    judges::is_up(&world);
+    judges::is_the_fabric(&world);
+}
+
+#[test]
 fn a_new_host_gets_a_lid_and_one_that_leaves_and_returns_keeps_its_own() {
     let fabric = fabrics::leaf_spine(6);
     let host = fabric.hosts().nth(5).unwrap();
