@@ -237,6 +237,16 @@ fn given_tables_are_an_engine() {
 }
 
 #[test]
+fn lanes_are_told_and_missed_by_their_number() {
+    let folder = Folder::new();
+    folder.yes("fabric generate torus --dimensions 4x4 -o torus.toml");
+    assert!(folder.yes("route torus.toml --engine torus").contains("no credit loop on 2 lanes"));
+    assert!(folder.yes("route torus.toml --engine nue --lanes 1").contains("no credit loop on one lane"));
+    let refused = folder.refused("route torus.toml --engine layered --lanes 1");
+    assert!(refused.contains("layered needs 2 virtual lanes and may use 1"), "{refused}");
+}
+
+#[test]
 fn adaptive_groups_are_lines_of_json() {
     let folder = Folder::new();
     folder.yes("route a.lst --adaptive-groups groups");

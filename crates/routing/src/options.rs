@@ -16,7 +16,8 @@ pub struct Options {
     pub io_nodes: Vec<PortId>,
     /// Hosts' ports that send and receive more than others, with how many times as much: storage and the like.
     pub weights: Vec<(PortId, u32)>,
-    /// Choose among equal ports by chance, from this seed, instead of in turn.
+    /// Choose among equal ports by chance, from this seed, instead of in turn. Engines for several lanes do not: their choice
+    /// keeps credit loops apart.
     pub scatter: Option<u64>,
     /// Switches' ports that paths keep away from wherever another way is left.
     pub avoid: Vec<PortId>,

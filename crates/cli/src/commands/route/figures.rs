@@ -57,10 +57,7 @@ impl Figures {
 
     /// Adds a row for each figure.
     pub fn rows(&self, table: &mut Table) {
-        judge::rows(table, &self.verdict, Style::stdout());
-        if self.virtual_lanes > 1 {
-            table.row(["virtual lanes", &self.virtual_lanes.to_string()]);
-        }
+        judge::rows(table, &self.verdict, self.virtual_lanes, Style::stdout());
         let Load { all_to_all, shifts, permutations } = &self.load;
         if all_to_all.max == 0 {
             return;

@@ -6,8 +6,9 @@ use crate::Answer;
 use crate::style::{Style, count, thousands};
 use crate::table::Table;
 
-/// Adds the verdict's rows: one a property, with the witness of what is wrong.
-pub fn rows(table: &mut Table, verification: &Verification, style: Style) {
+/// Adds the verdict's rows on tables whose paths take so many virtual lanes: one a property, with the witness of what is
+/// wrong.
+pub fn rows(table: &mut Table, verification: &Verification, lanes: u8, style: Style) {
     let good = |text: String| style.green(&text);
     let bad = |text: String| style.red_bold(&text);
     let pairs = if verification.unreachable == 0 {
@@ -30,7 +31,8 @@ pub fn rows(table: &mut Table, verification: &Verification, style: Style) {
         table.row([String::new(), format!("LID {}: {}", circle.lid, circle.ports.join(" -> "))]);
     }
     let deadlock = if verification.credit_loops == 0 {
-        good("no credit loop on one lane".to_owned())
+        let lanes = if lanes > 1 { format!("{lanes} lanes") } else { "one lane".to_owned() };
+        good(format!("no credit loop on {lanes}"))
     } else {
         bad(count(verification.credit_loops, "credit loop"))
     };

@@ -36,7 +36,8 @@ pub struct Wishes {
     /// A port that paths keep away from wherever another way is left; may be given several times
     #[arg(long, value_name = "NODE:PORT")]
     avoid: Vec<String>,
-    /// Choose among equal ports by chance, from this seed, instead of evening out
+    /// Choose among equal ports by chance, from this seed, instead of evening out: auto, fat-tree,
+    /// min-hop, up-down and down-up do
     #[arg(long, value_name = "SEED")]
     scatter: Option<u64>,
     /// Most data lanes that the hardware gives
