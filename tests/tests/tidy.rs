@@ -15,10 +15,26 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("routing", &["ib", "fabric"]),
     ("subnet", &["ib", "fabric", "routing"]),
     ("emulator", &["ib", "fabric"]),
+    ("pool", &["ib", "fabric"]),
+    ("scheduler", &["ib", "fabric", "routing", "pool"]),
     ("transport", &["ib", "fabric", "emulator"]),
     ("drill", &["ib", "fabric", "routing", "subnet", "emulator"]),
     ("controller", &["ib", "fabric", "routing", "subnet", "emulator", "transport"]),
-    ("cli", &["ib", "fabric", "routing", "subnet", "emulator", "transport", "drill", "controller"]),
+    (
+        "cli",
+        &[
+            "ib",
+            "fabric",
+            "routing",
+            "subnet",
+            "emulator",
+            "pool",
+            "scheduler",
+            "transport",
+            "drill",
+            "controller",
+        ],
+    ),
 ];
 
 /// Crates that are doors: only they may lift the bans of `clippy.toml`.

@@ -1,0 +1,3 @@
+//! Jobs and the pool to placements, and the replay of traces that shows what a policy is worth.
+//!
+//! Deterministic: the same inputs give the same placements on any machine.
