@@ -5,11 +5,13 @@ use std::fmt;
 use fabric::Fabric;
 use serde::Serialize;
 
+use crate::balance::is_small;
 use crate::engine::Engine;
 use crate::engines::{DragonflyPlus, FatTree, MinHop, UpDown, dragonfly_plus, tables_over, torus};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::paths::Paths;
+use crate::quality::link_load;
 use crate::ranks;
 use crate::routes::Routes;
 use crate::spread::spread;
@@ -87,11 +89,18 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     drop(paths);
     let circle = proof.witness.map_or_else(String::new, |witness| witness.ports.join(" -> "));
     let reason = format!("shortest paths would have a credit loop on one lane: {circle}; {better}");
-    // The tree's own rule is the better one where it leaves no pair out, even if some cables join equals.
-    if levels > 1
-        && let Ok(routes) = FatTree.route(fabric, options)
-    {
-        return Ok((routes, choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason)));
+    // The tree's own rule is often the better one where it leaves no pair out, even if some cables join equals.
+    let tree = if levels > 1 { FatTree.route(fabric, options).ok() } else { None };
+    let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
+    let nearly = || choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason.clone());
+    match tree {
+        Some(tree) if !is_small(&switches) => Ok((tree, nearly())),
+        Some(tree) => match UpDown.route(fabric, options) {
+            Ok(rooted) if busiest(&rooted) < busiest(&tree) => {
+                Ok((rooted, choice(topology, UpDown.name(), reason)))
+            }
+            _ => Ok((tree, nearly())),
+        },
+        None => Ok((UpDown.route(fabric, options)?, choice(topology, UpDown.name(), reason))),
     }
-    Ok((UpDown.route(fabric, options)?, choice(topology, UpDown.name(), reason)))
 }

@@ -1,13 +1,15 @@
 //! Up, then down, below one root: on any topology, and free of credit loops on one lane.
 //!
-//! The root decides how far paths must go out of their way; of the likely ones that with the shortest paths is taken.
+//! The root decides how far paths must go out of their way, and which links they crowd on: of the likely ones those with
+//! the shortest paths are tried, and the one with the smallest load is taken.
 //! In a fat tree a leaf is the best root: every shortest path climbs towards it or hangs below it.
 
 use std::cmp::Reverse;
 
 use fabric::Fabric;
+use rayon::prelude::*;
 
-use super::fat_tree::detour_sum;
+use super::fat_tree::{DetourSum, detour_sum};
 use super::tables_over;
 use crate::balance::is_small;
 use crate::engine::Engine;
@@ -20,8 +22,12 @@ use crate::routes::Routes;
 use crate::switches::Switches;
 use crate::tables::Tables;
 
-/// Roots that are tried.
+/// Roots that are looked at in a large fabric.
 const ROOTS: usize = 6;
+/// Switches of a fabric in which every one is looked at.
+const FEW: usize = 300;
+/// Orders with the shortest paths that are tried in full, for the smallest loads.
+const ORDERS: usize = 12;
 
 /// The engine `up-down`.
 pub struct UpDown;
@@ -34,35 +40,44 @@ impl Engine for UpDown {
     fn route(&self, fabric: &Fabric, options: &Options) -> Result<Routes, RouteError> {
         let switches = Switches::with_options(fabric, options);
         switches.check_lids(fabric)?;
-        let rate = |rank: Vec<u32>| {
-            let paths = Paths::up_down(&switches, &rank);
-            (detour_sum(&switches, &paths), paths, rank)
-        };
         let given: Vec<usize> = options.roots.iter().filter_map(|&root| switches.index_of(root)).collect();
         let orders =
             if given.is_empty() { likely_orders(&switches) } else { orders_below(&switches, &given) };
-        let rooted = orders.into_iter().map(rate);
-        let Some((sum, paths, rank)) = rooted.min_by_key(|&(sum, ..)| sum) else {
+        let sums: Vec<DetourSum> =
+            orders.par_iter().map(|order| detour_sum(&switches, &Paths::up_down(&switches, order))).collect();
+        let mut rooted: Vec<usize> = (0..orders.len()).collect();
+        rooted.sort_by_key(|&order| (sums[order], order));
+        let Some(&best) = rooted.first() else {
             return Ok(Routes::on_one_lane(Tables::empty(fabric), None));
         };
-        if sum.missing > 0 {
-            return Err(too_far(fabric, &switches, &paths));
+        if sums[best].missing > 0 {
+            return Err(too_far(fabric, &switches, &Paths::up_down(&switches, &orders[best])));
         }
-        let tables = tables_over(fabric, &switches, &paths, &rank, options);
-        let rooted = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
-        if !given.is_empty() {
-            return Ok(rooted);
+        rooted.retain(|&order| sums[order].missing == 0);
+        let route = |order: &[u32]| {
+            let paths = Paths::up_down(&switches, order);
+            let tables = tables_over(fabric, &switches, &paths, order, options);
+            Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec))
+        };
+        if !given.is_empty() || !is_small(&switches) {
+            return Ok(route(&orders[best]));
         }
+        rooted.truncate(ORDERS);
+        let mut tried: Vec<&[u32]> = rooted.iter().map(|&order| &*orders[order]).collect();
         // Without a root all paths climb by the switches' numbers. Where that joins all pairs, as in a torus, no
         // switch is the bottleneck that a root is.
-        let (sum, paths, rank) = rate(vec![0; switches.len()]);
-        if sum.missing > 0 || !is_small(&switches) {
-            return Ok(rooted);
+        let rootless = vec![0; switches.len()];
+        if detour_sum(&switches, &Paths::up_down(&switches, &rootless)).missing == 0 {
+            tried.push(&rootless);
         }
-        let tables = tables_over(fabric, &switches, &paths, &rank, options);
-        let rootless = Routes::on_one_lane(tables, paths.heights().map(<[u32]>::to_vec));
-        let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
-        Ok(if busiest(&rootless) < busiest(&rooted) { rootless } else { rooted })
+        let routes = tried.into_par_iter().map(|order| {
+            let routes = route(order);
+            (link_load(fabric, &routes.tables).max, routes)
+        });
+        // Of equals the first: it has the shorter paths.
+        let routes: Vec<(u64, Routes)> = routes.collect();
+        let least = routes.into_iter().min_by_key(|&(load, _)| load);
+        Ok(least.map_or_else(|| route(&orders[best]), |(_, routes)| routes))
     }
 }
 
@@ -81,9 +96,12 @@ fn orders_below(switches: &Switches, roots: &[usize]) -> Vec<Vec<u32>> {
     std::iter::once(rank).chain(hung).chain([first]).collect()
 }
 
-/// Likely roots: the middle of the fabric, its widest switches, and switches with many hosts.
+/// Likely roots: the middle of the fabric, its widest switches, and switches with many hosts; all in a small fabric.
 fn roots(switches: &Switches) -> Vec<usize> {
     let all = || 0..switches.len();
+    if switches.len() <= FEW {
+        return all().collect();
+    }
     let mut roots: Vec<usize> = Vec::new();
     let mut by_hosts: Vec<usize> = all().collect();
     by_hosts.sort_by_key(|&switch| (Reverse(switches.hosts(switch)), switch));

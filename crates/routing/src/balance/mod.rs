@@ -1,0 +1,64 @@
+//! Evens out the load on links where a tree is not regular: takes destinations up again, one after another, and gives
+//! each the way on which least is waiting, until that helps no more.
+//!
+//! Load is what [`crate::quality`] counts: ordered pairs of hosts on each direction of a link, times the link's slowness.
+//! In a tree each level is held against the least that it could carry at most (`levels`), so that one leaf short of
+//! links is no excuse for a crowd elsewhere.
+//!
+//! First the smallest loads are looked for, wherever that takes each destination (`search`). Then only as many
+//! destinations as needed leave the way that [`spread`] gave them, just so that no link carries more than was found:
+//! what stays in place keeps the links down to few destinations each, which is what permutations live by.
+
+mod levels;
+mod price;
+mod search;
+mod ways;
+
+use fabric::Fabric;
+
+use crate::paths::Paths;
+use crate::ranks;
+use crate::spread::spread;
+use crate::switches::{SwitchLink, Switches};
+use crate::tables::Tables;
+
+use levels::Levels;
+use search::Search;
+
+/// Hosts times switches beyond which the first spread stands: counting its loads alone would take too long.
+const MOST_ENTRIES: u64 = 17_000_000;
+/// Links times switches beyond which it stands as well: finding all ways would take too long.
+const MOST_WAYS: usize = 70_000_000;
+
+/// Tables over `paths` whose links carry about as many paths as each other. Regular trees and very large fabrics keep
+/// the even spread of [`spread`].
+pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> Tables {
+    let mut tables = spread(fabric, switches, paths, rank);
+    let several_lids =
+        (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
+    let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
+    let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
+    let weighted = (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.weight > 1);
+    let uneven = weighted || !ranks::is_regular(switches, rank) || has_unlike_links(switches, rank);
+    if !several_lids && ways_are_soon_found && is_small(switches) && uneven {
+        Search::new(switches, paths, Levels::of(switches, rank), &tables).improve(&mut tables);
+    }
+    tables
+}
+
+/// Whether some switch has a faster and a slower link to the same level.
+fn has_unlike_links(switches: &Switches, rank: &[u32]) -> bool {
+    (0..switches.len()).any(|switch| {
+        let links = switches.links(switch);
+        let unlike = |a: &SwitchLink, b: &SwitchLink| {
+            rank[a.peer as usize] == rank[b.peer as usize] && a.slowness != b.slowness
+        };
+        links.iter().any(|link| links.iter().any(|other| unlike(link, other)))
+    })
+}
+
+/// Whether loads on all links are soon counted.
+pub(crate) fn is_small(switches: &Switches) -> bool {
+    let hosts: u64 = (0..switches.len()).map(|switch| u64::from(switches.hosts(switch))).sum();
+    hosts * switches.len() as u64 <= MOST_ENTRIES
+}

@@ -1,0 +1,408 @@
+//! The search for smaller loads: destinations are taken up and laid down again, round after round.
+
+use std::ops::Range;
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::levels::Levels;
+use super::price::{Price, SMALL};
+use super::ways::Ways;
+use crate::paths::Paths;
+use crate::switches::Switches;
+use crate::tables::Tables;
+
+/// Links looked at before it ends: bounds the time to about a second on any fabric.
+const WORK: u64 = 200_000_000;
+/// Links looked at before patience ends: in a small tree a good order is long in coming.
+const LITTLE_WORK: u64 = WORK / 40;
+/// Most rounds over all destinations.
+const ROUNDS: u64 = 500;
+/// Rounds in a row that may bring nothing before it ends: in a tree, where prices begin anew twice meanwhile, and elsewhere.
+const PATIENCE: [u64; 2] = [26, 12];
+/// Rounds after which evener loads below the largest ones are no gain: they scatter destinations.
+const SETTLED: u64 = 12;
+/// In every how manyth round paths from beyond are foreseen.
+const FORESIGHT: u64 = 5;
+/// No link is chosen.
+const NONE: u32 = u32::MAX;
+
+/// The links chosen for every host, and the load that follows.
+pub struct Search<'a> {
+    switches: &'a Switches,
+    paths: &'a Paths,
+    levels: Levels,
+    /// First link of each switch: a link's number is this and its place on the switch.
+    first_link: Vec<u32>,
+    /// The switch that each link leads to.
+    peer_of: Vec<u32>,
+    /// What a path on each link counts as.
+    slowness: Vec<u64>,
+    /// (switch, LID, weight) of every host, those of a switch in a row.
+    hosts: Vec<(u32, u32, u32)>,
+    /// The hosts of each switch that has some.
+    on_switch: Vec<Range<usize>>,
+    /// The links chosen, a row of switches for each host.
+    chosen: Vec<u32>,
+    load: Vec<u64>,
+    /// What one more switch's paths would add to a link at the most, without its slowness.
+    bundle: u64,
+    pricing: Price,
+    /// The load of each link that [`Price::Within`] allows.
+    most: Vec<u64>,
+    /// Whether paths from beyond count before their switches have chosen.
+    foresees: bool,
+    /// The price of each link for one more bundle.
+    price: Vec<f64>,
+    /// Paths to the host at hand that come by each switch.
+    weight: Vec<u64>,
+}
+
+/// How good a choice is: what all levels together carry beyond their least, then the sum of squares. Smaller is better.
+type Quality = (f64, u128);
+
+impl<'a> Search<'a> {
+    pub fn new(switches: &'a Switches, paths: &'a Paths, levels: Levels, tables: &Tables) -> Self {
+        let count = switches.len();
+        let mut first_link = vec![0];
+        for switch in 0..count {
+            first_link.push(first_link[switch] + switches.links(switch).len() as u32);
+        }
+        let (mut hosts, mut on_switch) = (Vec::new(), Vec::new());
+        for switch in 0..count {
+            let start = hosts.len();
+            let here = switches.destinations(switch).iter().filter(|to| to.host);
+            hosts.extend(here.map(|host| (switch as u32, host.lids.start, host.weight)));
+            if hosts.len() > start {
+                on_switch.push(start..hosts.len());
+            }
+        }
+        let mut chosen = vec![NONE; hosts.len() * count];
+        for switch in 0..count {
+            let mut link_of = [NONE; 256];
+            for (place, link) in switches.links(switch).iter().enumerate() {
+                link_of[usize::from(link.port)] = first_link[switch] + place as u32;
+            }
+            let row = tables.row_at(switch);
+            for (host, &(at, lid, _)) in hosts.iter().enumerate() {
+                let local = at as usize == switch;
+                chosen[host * count + switch] =
+                    if local { NONE } else { link_of[usize::from(row[lid as usize])] };
+            }
+        }
+        let links = first_link[count] as usize;
+        let all = || (0..count).flat_map(|switch| switches.links(switch));
+        let most_weight = hosts.iter().map(|&(.., weight)| u64::from(weight)).max().unwrap_or(1);
+        let most_hosts = (0..count).map(|switch| u64::from(switches.hosts(switch))).max().unwrap_or(1);
+        Self {
+            switches,
+            paths,
+            most: vec![0; links],
+            levels,
+            first_link,
+            peer_of: all().map(|link| link.peer).collect(),
+            slowness: all().map(|link| u64::from(link.slowness)).collect(),
+            hosts,
+            on_switch,
+            chosen,
+            load: vec![0; links],
+            bundle: (most_weight * most_hosts).max(1),
+            pricing: Price::of_round(0),
+            foresees: false,
+            price: vec![0.0; links],
+            weight: vec![0; count],
+        }
+    }
+
+    /// Looks for smaller loads, and writes what was found.
+    pub fn improve(&mut self, tables: &mut Tables) {
+        let given = self.chosen.clone();
+        let looks = self.count_loads();
+        self.look_everywhere(looks);
+        self.most = self.limits();
+        let found = (self.quality(), std::mem::replace(&mut self.chosen, given));
+        self.count_loads();
+        self.move_few();
+        if self.quality().0 > found.0.0 {
+            self.chosen = found.1;
+        }
+        self.write(tables);
+    }
+
+    /// The loads of what is chosen. Says how many links finding all ways anew looks at.
+    fn count_loads(&mut self) -> u64 {
+        let mut ways = Ways::default();
+        let mut looks = 0;
+        self.load.fill(0);
+        for hosts in self.on_switch.clone() {
+            self.find_ways(hosts.start, &mut ways);
+            looks += ways.looks * hosts.len() as u64;
+            hosts.for_each(|host| self.add(&ways, host));
+        }
+        looks
+    }
+
+    /// Takes up all destinations, or those on crowded links where all are too many, round after round.
+    fn look_everywhere(&mut self, looks: u64) {
+        let some = looks > WORK / 4;
+        let patience = self.patience();
+        let least = if self.levels.least.len() > 1 { LITTLE_WORK } else { 0 };
+        let mut left = if some { WORK / 4 } else { WORK };
+        let mut best = (self.quality(), self.chosen.clone());
+        let mut better_at = 0;
+        for round in 0..ROUNDS {
+            self.set_pricing(if some { Price::Beyond } else { Price::of_round(round) });
+            let hot = if some { self.hot_loads() } else { Vec::new() };
+            self.round(round, &mut left, &hot, &[]);
+            let quality = self.quality();
+            if quality.0 < best.0.0 || round < SETTLED && quality < best.0 {
+                best = (quality, self.chosen.clone());
+                better_at = round;
+            } else if (round - better_at >= patience && WORK - left >= least) || left == 0 {
+                break;
+            }
+        }
+        self.chosen = best.1;
+        self.count_loads();
+    }
+
+    /// Takes up the destinations on links that carry more than their limit, and only those, until none does.
+    fn move_few(&mut self) {
+        self.set_pricing(Price::Within);
+        let given = self.chosen.clone();
+        let (most, patience) = (self.most.clone(), self.patience());
+        let mut left = WORK / 4;
+        let mut best = (self.quality(), self.chosen.clone());
+        let mut better_at = 0;
+        for round in 0..ROUNDS {
+            self.round(round, &mut left, &most, &given);
+            let quality = self.quality();
+            if quality < best.0 {
+                best = (quality, self.chosen.clone());
+                better_at = round;
+            }
+            let within = self.load.iter().zip(&most).all(|(load, most)| load <= most);
+            if within || left == 0 || round - better_at >= patience {
+                break;
+            }
+        }
+        self.chosen = best.1;
+        self.count_loads();
+    }
+
+    fn patience(&self) -> u64 {
+        PATIENCE[usize::from(self.levels.least.len() < 2)]
+    }
+
+    /// Takes up every destination on a link loaded beyond its `hot` load (all where there are none), the switches in an order drawn by the
+    /// number of the round. `home` are links that are taken wherever that keeps within the limits.
+    fn round(&mut self, round: u64, left: &mut u64, hot: &[u64], home: &[u32]) {
+        let mut chance = Xoshiro256PlusPlus::seed_from_u64(round);
+        let mut order = self.on_switch.clone();
+        for place in (1..order.len()).rev() {
+            order.swap(place, (chance.next_u64() % (place as u64 + 1)) as usize);
+        }
+        let all = hot.is_empty();
+        self.foresees = round % FORESIGHT == FORESIGHT - 1;
+        let mut ways = Ways::default();
+        for hosts in order {
+            let mut known = false;
+            for host in hosts {
+                if *left == 0 {
+                    return;
+                }
+                if !all {
+                    *left = left.saturating_sub(self.switches.len() as u64 / 8);
+                    if !self.crosses(host, hot) {
+                        continue;
+                    }
+                }
+                if !std::mem::replace(&mut known, true) {
+                    self.find_ways(host, &mut ways);
+                }
+                self.take_away(&ways, host);
+                self.choose(&ways, host, home);
+                *left = left.saturating_sub(ways.looks + 8 * self.switches.len() as u64);
+            }
+        }
+    }
+
+    fn set_pricing(&mut self, pricing: Price) {
+        self.pricing = pricing;
+        (0..self.load.len()).for_each(|link| self.set_price(link));
+    }
+
+    #[inline]
+    fn set_price(&mut self, link: usize) {
+        let level = usize::from(self.levels.of_link[link]);
+        let bundle = self.bundle * self.slowness[link];
+        let load = (self.load[link] + bundle) as f64;
+        self.price[link] =
+            self.pricing.of(load, self.levels.least[level], self.most[link] as f64, bundle as f64);
+    }
+
+    /// The largest load at each level.
+    fn most_loads(&self) -> Vec<u64> {
+        let mut most = vec![0; self.levels.least.len()];
+        for (&load, &level) in self.load.iter().zip(&self.levels.of_link) {
+            most[usize::from(level)] = load.max(most[usize::from(level)]);
+        }
+        most
+    }
+
+    /// For each link the mean of its level, or one bundle more than it carries, but no more than any of its level does.
+    fn limits(&self) -> Vec<u64> {
+        let (most, mean) = (self.most_loads(), self.mean_loads());
+        let limit = |(link, &level): (usize, &u8)| {
+            let level = usize::from(level);
+            let own = self.load[link] + self.bundle * self.slowness[link];
+            own.max(mean[level]).min(most[level])
+        };
+        self.levels.of_link.iter().enumerate().map(limit).collect()
+    }
+
+    /// For each link a load that few of its level go beyond.
+    fn hot_loads(&self) -> Vec<u64> {
+        let (most, mean) = (self.most_loads(), self.mean_loads());
+        let hot: Vec<u64> = most.iter().zip(mean).map(|(most, mean)| mean + (most - mean) / 4 * 3).collect();
+        self.levels.of_link.iter().map(|&level| hot[usize::from(level)]).collect()
+    }
+
+    /// The mean load at each level.
+    fn mean_loads(&self) -> Vec<u64> {
+        let mut sums = vec![(0, 0); self.levels.least.len()];
+        for (&load, &level) in self.load.iter().zip(&self.levels.of_link) {
+            let (sum, links) = &mut sums[usize::from(level)];
+            (*sum, *links) = (*sum + load, *links + 1);
+        }
+        sums.into_iter().map(|(sum, links): (u64, u64)| sum / links.max(1)).collect()
+    }
+
+    /// Whether paths to a host use a link loaded beyond its `hot` load.
+    fn crosses(&self, host: usize, hot: &[u64]) -> bool {
+        let count = self.switches.len();
+        let row = &self.chosen[host * count..(host + 1) * count];
+        let is_hot = |link: usize| self.load[link] > hot[link];
+        row.iter().any(|&link| link != NONE && is_hot(link as usize))
+    }
+
+    fn find_ways(&self, host: usize, ways: &mut Ways) {
+        ways.find(self.switches, self.paths, &self.first_link, self.hosts[host].0 as usize);
+    }
+
+    /// Adds a host's paths to the loads.
+    fn add(&mut self, ways: &Ways, host: usize) {
+        self.each_link(ways, host, |load, weight| *load += weight);
+    }
+
+    /// Takes a host's paths out of the loads.
+    fn take_away(&mut self, ways: &Ways, host: usize) {
+        self.each_link(ways, host, |load, weight| *load -= weight);
+    }
+
+    /// Visits the load of each link that paths to a host use, with how many do.
+    fn each_link(&mut self, ways: &Ways, host: usize, visit: impl Fn(&mut u64, u64)) {
+        let start = host * self.switches.len();
+        let receives = u64::from(self.hosts[host].2);
+        for &switch in &ways.order {
+            self.weight[switch as usize] = receives * u64::from(self.switches.hosts(switch as usize));
+        }
+        for &switch in ways.order.iter().rev() {
+            let (link, weight) = (self.chosen[start + switch as usize], self.weight[switch as usize]);
+            if link == NONE || weight == 0 {
+                continue;
+            }
+            let link = link as usize;
+            visit(&mut self.load[link], weight * self.slowness[link]);
+            self.set_price(link);
+            self.weight[self.peer_of[link] as usize] += weight;
+        }
+    }
+
+    /// Chooses every switch's link to a host anew, the nearest switches first: the one of `home` where that stays
+    /// within the limits, else the one on whose way least is waiting. Paths count at once, so that not all run to the
+    /// same idle link: those of the switch's own hosts, and until these are known as many from beyond as came by before.
+    fn choose(&mut self, ways: &Ways, host: usize, home: &[u32]) {
+        let start = host * self.switches.len();
+        let receives = u64::from(self.hosts[host].2);
+        for (place, &switch) in ways.order.iter().enumerate() {
+            let own = receives * u64::from(self.switches.hosts(switch as usize));
+            let slot = start + switch as usize;
+            let before = self.chosen[slot];
+            let at_home = home.get(slot).copied().unwrap_or(NONE);
+            let mut best = (f64::INFINITY, NONE);
+            for &(link, peer) in ways.links(place) {
+                let mut cost = self.price[link as usize];
+                let mut at = peer as usize;
+                while self.chosen[start + at] != NONE && cost <= best.0 {
+                    let link = self.chosen[start + at] as usize;
+                    cost += self.price[link];
+                    at = self.peer_of[link] as usize;
+                }
+                if link == at_home && cost < MOST_HOPS * SMALL {
+                    cost = 0.0;
+                }
+                // Of equals the one that serves already.
+                if cost < best.0 || (cost == best.0 && link == before) {
+                    best = (cost, link);
+                }
+            }
+            self.chosen[slot] = best.1;
+            let through = if self.foresees { self.weight[switch as usize] } else { own };
+            self.weight[switch as usize] = through - own;
+            self.add_to(best.1, through);
+            let mut at = best.1;
+            while own > 0 && at != NONE {
+                let next = self.peer_of[at as usize] as usize;
+                at = self.chosen[start + next];
+                if at != NONE {
+                    let expected = own.min(self.weight[next]);
+                    self.weight[next] -= expected;
+                    self.add_to(at, own - expected);
+                }
+            }
+        }
+        for &switch in &ways.order {
+            let never_came = std::mem::take(&mut self.weight[switch as usize]);
+            let link = self.chosen[start + switch as usize];
+            if never_came > 0 && link != NONE {
+                self.load[link as usize] -= never_came * self.slowness[link as usize];
+                self.set_price(link as usize);
+            }
+        }
+    }
+
+    #[inline]
+    fn add_to(&mut self, link: u32, paths: u64) {
+        if paths > 0 && link != NONE {
+            self.load[link as usize] += paths * self.slowness[link as usize];
+            self.set_price(link as usize);
+        }
+    }
+
+    fn quality(&self) -> Quality {
+        let squares = self.load.iter().map(|&load| u128::from(load) * u128::from(load)).sum();
+        let slowest = self.slowness.iter().copied().min().unwrap_or(1);
+        let bundle = (self.bundle * slowest) as f64;
+        let price = |(&load, &least): (&u64, &f64)| Price::Beyond.of(load as f64, least, 0.0, bundle);
+        let beyond: f64 = self.most_loads().iter().zip(&self.levels.least).map(price).sum();
+        (beyond, squares)
+    }
+
+    fn write(&self, tables: &mut Tables) {
+        let count = self.switches.len();
+        for (host, &(_, lid, _)) in self.hosts.iter().enumerate() {
+            for switch in 0..count {
+                let link = self.chosen[host * count + switch];
+                if link != NONE {
+                    let place = (link - self.first_link[switch]) as usize;
+                    let port = self.switches.links(switch)[place].port;
+                    tables.set(self.switches.node(switch), lid, port);
+                }
+            }
+        }
+    }
+}
+
+/// More hops than a path has whose price is looked at as one within the limits.
+const MOST_HOPS: f64 = 256.0;
