@@ -24,6 +24,7 @@ mod machine;
 mod opensm;
 mod process;
 mod statistics;
+mod tables;
 mod trees;
 
 use std::path::PathBuf;
@@ -70,6 +71,8 @@ enum What {
     Lanes(lanes::Lanes),
     /// How evenly tables load the links of 20 fabrics, whole and degraded, against each engine of OpenSM
     Loads(loads::Loads),
+    /// Tables of fat trees computed, OpenSM's and Heddle's
+    Tables(tables::Tables),
     /// All of these
     All,
 }
@@ -91,6 +94,7 @@ fn main() -> anyhow::Result<()> {
         What::IbsimRate => ibsim_rate::run(&common),
         What::Lanes(lanes) => lanes.run(&common),
         What::Loads(loads) => loads.run(&common),
+        What::Tables(tables) => tables.run(&common),
         What::All => {
             lanes::Lanes::default().run(&common)?;
             graph::run(&common)?;
@@ -98,6 +102,7 @@ fn main() -> anyhow::Result<()> {
             emulated::Emulated::default().run(&common)?;
             bring_up::BringUp::default().run(&common)?;
             loads::Loads::default().run(&common)?;
+            tables::Tables::default().run(&common)?;
             heal::Heal::default().run(&common)
         }
     }

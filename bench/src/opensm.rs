@@ -158,6 +158,24 @@ pub fn dump(ibsim: &Ibsim, engine: &str, folder: &Path) -> anyhow::Result<String
     Ok(String::from_utf8_lossy(&fs::read(&log)?).into_owned())
 }
 
+/// Brings the fabric up and times the routing phase by its log: seconds from "building routing with" to "routing is done". The
+/// tables stand then, and no block is sent yet.
+pub fn routing_seconds(ibsim: &Ibsim, engine: &str, folder: &Path) -> anyhow::Result<f64> {
+    let own = tempfile::tempdir_in(folder)?;
+    let (log, mut command) = command(ibsim, engine, own.path())?;
+    // Errors, information and what it calls verbose: the steps of routing among it.
+    command.args(["-o", "-D", "0x07"]);
+    run(&mut command, own.path())?.succeeded("opensm")?;
+    routing_phase(&String::from_utf8_lossy(&fs::read(&log)?))
+        .with_context(|| format!("opensm's log does not say when {engine} began and was done"))
+}
+
+/// From the beginning of the last routing phase in a log to its end, seconds.
+fn routing_phase(log: &str) -> Option<f64> {
+    let at = |text: &str| log.lines().rfind(|line| line.contains(text)).and_then(seconds_of_day);
+    Some((at("routing is done")? - at("building routing with")?).rem_euclid(86_400.0))
+}
+
 /// The time of a log line: `Dec 01 15:51:36 515460 [A1A3B740] 0x03 -> OpenSM 3.3.23`.
 fn seconds_of_day(line: &str) -> Option<f64> {
     let mut words = line.split_whitespace().skip(2);
@@ -177,5 +195,16 @@ mod tests {
         let time = seconds_of_day("Dec 01 15:51:36 515460 [A1A3B740] 0x03 -> OpenSM 3.3.23").unwrap();
         assert!((time - 57_096.515_46).abs() < 1e-6);
         assert_eq!(seconds_of_day("no time at all"), None);
+    }
+
+    #[test]
+    fn the_routing_phase_is_read_from_a_log() {
+        let log = "\
+            Dec 02 23:59:59 500000 [B] 0x04 -> ucast_mgr_route: building routing with 'ftree' routing algorithm...\n\
+            Dec 02 23:59:59 600000 [B] 0x04 -> do_routing: Starting FatTree routing\n\
+            Dec 03 00:00:02 750000 [B] 0x04 -> do_routing: FatTree routing is done\n\
+            Dec 03 00:00:09 000000 [B] 0x02 -> osm_ucast_mgr_process: ftree tables configured on all switches\n";
+        assert!((routing_phase(log).unwrap() - 3.25).abs() < 1e-6);
+        assert_eq!(routing_phase("Dec 02 23:59:59 500000 [B] 0x02 -> SUBNET UP"), None);
     }
 }

@@ -281,3 +281,24 @@ fn what_comes_back_goes_back_to_what_it_was() {
         }
     }
 }
+
+#[test]
+fn a_lost_uplink_turns_few_tables_for_the_sake_of_a_switch() {
+    let spec = fabric::generate::FatTreeSpec { levels: Some(3), radix: 8, ..Default::default() };
+    let whole = common::build::with_lids(spec.build().unwrap());
+    let routes = route(&whole);
+    let leaf =
+        whole.node_of(whole.peer(whole.neighbors(whole.hosts().nth(9).unwrap()).next().unwrap().0).unwrap());
+    for (port, peer) in whole.neighbors(leaf).filter(|&(_, peer)| whole.is_switch(whole.node_of(peer))) {
+        let mut fabric = whole.clone();
+        fabric.disconnect(port);
+        let nodes = [leaf, fabric.node_of(peer)];
+        let mut repairer = Repairer::new(&whole, &routes).unwrap();
+        let patch = repairer.repair(&fabric, &routes.tables, &nodes).unwrap();
+        for switch in fabric.switches() {
+            let lid = fabric.lid(fabric.port(switch, 0).unwrap()).0;
+            let turned = patch.entries().iter().filter(|entry| entry.lid == lid).count();
+            assert!(turned <= 3, "{turned} tables change for LID {lid} of {}", fabric.name(switch));
+        }
+    }
+}

@@ -17,6 +17,8 @@ pub(super) struct Work {
     pub home: Home,
     /// The rows whose entries lead to a lost link or stand elsewhere than the engine put them.
     pub rows: Vec<u32>,
+    /// Whether no adapter's packets come by the only one of them, where that is known.
+    pub free: Option<bool>,
 }
 
 /// Who reaches the destination.
@@ -60,7 +62,7 @@ enum Found {
 
 /// Memory to repair columns in, one after another.
 pub(super) struct Column<'a> {
-    network: &'a Network,
+    pub(super) network: &'a Network,
     old: Vec<u8>,
     new: Vec<u8>,
     next: Vec<u32>,
@@ -123,6 +125,9 @@ impl<'a> Column<'a> {
         if !work.home.adapter {
             return true;
         }
+        if let Some(free) = work.free {
+            return free;
+        }
         if network.holders[row as usize] {
             return false;
         }
@@ -163,12 +168,22 @@ impl<'a> Column<'a> {
             let left = rows.len();
             let mut stuck = false;
             rows.retain(|&row| {
+                // Another row's detour leads by here: it has its way.
+                if entries[before..].iter().any(|entry| entry.row == row) {
+                    return false;
+                }
                 let wanted = displaced.get(&(row, work.lid)).copied();
                 match self.find_way(tables, work, &entries[before..], row, wanted) {
-                    Found::None => {
-                        stuck = true;
-                        true
-                    }
+                    Found::None => match self.detour(tables, work, &entries[before..], row) {
+                        Some(detour) => {
+                            entries.extend(detour);
+                            false
+                        }
+                        None => {
+                            stuck = true;
+                            true
+                        }
+                    },
                     Found::Stays => false,
                     Found::Waits => true,
                     Found::Port(port, wave) => {
@@ -215,20 +230,30 @@ impl<'a> Column<'a> {
         if leads(now).is_some() {
             return if wanted.is_none_or(|wanted| wanted == now) { Found::Stays } else { Found::Waits };
         }
-        let count = network.links(row).filter(|&(_, peer)| fits(peer)).count();
-        let others = || network.links(row).filter(|&(_, peer)| fits(peer)).map(|(port, _)| port);
-        let start = turn(work.lid, row) % count.max(1);
-        let found = others().skip(start).chain(others().take(start)).find_map(leads);
+        let found = self.links_in_turn(row, work.lid, !free).map(|(port, _)| port).find_map(leads);
         found.map_or(Found::None, |(port, wave)| Found::Port(port, wave))
     }
 
-    fn is_above(&self, a: u32, b: u32) -> bool {
+    /// A row's links, or those that lead up alone; the first differs from destination to destination and from row to row.
+    pub(super) fn links_in_turn(&self, row: u32, lid: u32, up: bool) -> impl Iterator<Item = (u8, u32)> + '_ {
+        let fitting =
+            move || self.network.links(row).filter(move |&(_, peer)| !up || self.is_above(peer, row));
+        let start = turn(lid, row) % fitting().count().max(1);
+        fitting().skip(start).chain(fitting().take(start))
+    }
+
+    /// The first of them.
+    pub(super) fn first_link(&self, row: u32, lid: u32, up: bool) -> Option<(u8, u32)> {
+        self.links_in_turn(row, lid, up).next()
+    }
+
+    pub(super) fn is_above(&self, a: u32, b: u32) -> bool {
         self.network.heights[a as usize] > self.network.heights[b as usize]
     }
 
     /// Follows the tables, with what is `done` to this column, from a switch that `row` sends to; the wave after all changes on
     /// the way, or none where the way does not arrive, comes by `row` again, or goes against the order where it must keep to it.
-    fn follow(
+    pub(super) fn follow(
         &self,
         tables: &Tables,
         work: &Work,

@@ -15,9 +15,12 @@
 
 mod check;
 mod column;
+mod detour;
 mod network;
 mod patch;
 mod transition;
+mod tries;
+mod users;
 mod waves;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +39,9 @@ pub use transition::{Old, transition};
 
 /// Entries that a repair looks at before the engine is the quicker way: about a second's work.
 const MOST_LOOKS: usize = 200_000_000;
+
+/// Destinations that are looked at side by side.
+const ABREAST: usize = 32;
 
 /// The repair cannot keep to the order, or would be slower than the engine: compute all anew.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -131,20 +137,26 @@ impl Repairer {
         self.lost.retain(|&(row, port)| !network.serves(row, port));
         self.gone.retain(|&(row, port)| !network.serves(row, port));
         self.back.retain(|&(row, port)| network.serves(row, port));
-        let (works, mut cut) = self.works(fabric, tables);
+        let (mut works, mut cut) = self.works(fabric, tables);
         let looks: usize =
             works.iter().map(|work| if self.may_be_whole(tables, work) { network.rows() } else { 16 }).sum();
         if looks > MOST_LOOKS {
             return Err(NeedsEngine { why: format!("{} destinations would be looked at anew", works.len()) });
         }
+        users::look_for_users(network, tables, &mut works);
         let stuck = AtomicBool::new(false);
         let found: Vec<(Vec<PatchEntry>, Vec<u32>, Vec<u32>)> = works
-            .par_chunks(16)
+            .par_chunks(ABREAST)
             .map_init(
                 || Column::new(network),
                 |column, works| {
                     let (mut entries, mut cut, mut mended) = (Vec::new(), Vec::new(), Vec::new());
-                    for work in works {
+                    let tried = column.try_first(tables, &self.displaced, works);
+                    for (work, tried) in works.iter().zip(tried) {
+                        if let Some(port) = tried {
+                            entries.push(PatchEntry { wave: 0, row: work.rows[0], lid: work.lid, port });
+                            continue;
+                        }
                         if stuck.load(Ordering::Relaxed) {
                             break;
                         }
@@ -245,7 +257,7 @@ impl Repairer {
                     return None;
                 };
                 let rows: Vec<u32> = touched.iter().map(|&(_, row)| row).collect();
-                Some(Work { lid, home, rows })
+                Some(Work { lid, home, rows, free: None })
             })
             .collect();
         (works, cut)
