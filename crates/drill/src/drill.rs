@@ -173,7 +173,7 @@ impl<'f> Drill<'f> {
                 None => format!("the manager stands at {phase:?}"),
             });
         }
-        self.oracle.judge(&self.world.emulator)
+        self.oracle.judge(&self.world.emulator, &self.world.manager)
     }
 
     /// Lets time pass until all is quiet.

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use emulator::Emulator;
 use fabric::{Fabric, NodeId, PortId};
 use ib::{Lid, PortState};
-use routing::{NO_ROUTE, Tables, Verification, verify};
+use routing::{Lanes, NO_ROUTE, Routes, Tables, Verification, verify_routes};
+use subnet::SubnetManager;
 
 /// How many parts of a fabric that is cut are named.
 const NAMED: usize = 3;
@@ -55,8 +56,9 @@ impl Oracle {
         Self { own, lids: BTreeMap::new() }
     }
 
-    /// Judges the manager's part of the fabric as it stands now; what is wrong, where something is.
-    pub fn judge(&mut self, emulator: &Emulator) -> Result<(), String> {
+    /// Judges the manager's part of the fabric as it stands now; what is wrong, where something is. Lanes are those that
+    /// switches give to the service levels that the manager names for each pair.
+    pub fn judge(&mut self, emulator: &Emulator, manager: &SubnetManager) -> Result<(), String> {
         let fabric = emulator.fabric();
         let island = Island::new(fabric, self.own);
         for &(a, b) in &island.links {
@@ -96,7 +98,8 @@ impl Oracle {
             judged.set_lid(port, info.lid, info.lmc);
         }
         let held = tables_of(emulator, &judged, |node| emulator.forwarding_table(node));
-        match said(&verify(&judged, &held)) {
+        let lanes = lanes_of(emulator, &judged, &held, manager)?;
+        match said(&verify_routes(&judged, &Routes { tables: held, heights: None, lanes })) {
             None => Ok(()),
             Some(wrong) => Err(wrong),
         }
@@ -145,6 +148,37 @@ pub(crate) fn tables_of<'a>(
         let used = used.min(table.len()).min(row.len());
         row[..used].copy_from_slice(&table[..used]);
     })
+}
+
+/// The lanes of what every switch holds, with the service levels that the manager names.
+pub(crate) fn lanes_of(
+    emulator: &Emulator,
+    fabric: &Fabric,
+    held: &Tables,
+    manager: &SubnetManager,
+) -> Result<Lanes, String> {
+    if manager.lanes() == 1 {
+        // What closes no circle of links closes none of lanes.
+        return Ok(Lanes::one());
+    }
+    let level = |node, lid| manager.service_level(fabric.guid(node), Lid(lid)).unwrap_or(0);
+    let mapping = |node, in_port, out_port| {
+        emulator.lane_mapping(node, in_port, out_port).map_or([0; 16], |mapping| mapping.0)
+    };
+    let lanes = Lanes::of_devices(fabric, held, level, mapping)?;
+    let between = |port| {
+        fabric
+            .peer(port)
+            .is_some_and(|peer| [port, peer].into_iter().all(|end| fabric.is_switch(fabric.node_of(end))))
+    };
+    let runs = |port| ib::virtual_lanes(emulator.port_info(port).operational_vls);
+    let short = fabric.links().flat_map(|(a, b)| [a, b]).filter(|&port| between(port));
+    match short.into_iter().find(|&port| runs(port) < lanes.count()) {
+        Some(port) => {
+            Err(format!("{} runs {} lanes of {}", fabric.port_label(port), runs(port), lanes.count()))
+        }
+        None => Ok(lanes),
+    }
 }
 
 /// What is wrong with tables, where something is.
@@ -197,7 +231,7 @@ mod tests {
             world.turn(limit);
         }
         let mut oracle = Oracle::new(fabric.port(host, 1).unwrap());
-        assert_eq!(oracle.judge(&world.emulator), Ok(()));
+        assert_eq!(oracle.judge(&world.emulator, &world.manager), Ok(()));
         assert_eq!(oracle.parts_cut_off(&world.emulator), None);
         (world, oracle)
     }
@@ -213,7 +247,10 @@ mod tests {
             let (mut world, mut oracle) = up(&fabric);
             faults.iter().for_each(|&fault| world.emulator.apply(fault));
             world.emulator.advance(world.now() + Duration::from_secs(1));
-            (oracle.judge(&world.emulator).unwrap_err(), oracle.parts_cut_off(&world.emulator))
+            (
+                oracle.judge(&world.emulator, &world.manager).unwrap_err(),
+                oracle.parts_cut_off(&world.emulator),
+            )
         };
         let spine = node(&fabric, "spine-0001");
         let (wrong, cut) = broken(&[Fault::Unlink { node: spine, port: 2 }]);
@@ -242,7 +279,7 @@ mod tests {
         let cut = oracle.parts_cut_off(&world.emulator).unwrap();
         assert!(cut.starts_with("3 nodes with "), "{cut}");
         // Tables that still lead to the lost leaf harm nobody in the manager's part.
-        assert_eq!(oracle.judge(&world.emulator), Ok(()));
+        assert_eq!(oracle.judge(&world.emulator, &world.manager), Ok(()));
         // A host without power is gone, not cut off.
         let host = fabric.hosts().nth(7).unwrap();
         world.emulator.apply(Fault::PowerOff { node: host });

@@ -25,6 +25,10 @@ pub struct Config {
     pub training_time: Duration,
     /// Time until a trap that was not repressed is sent again.
     pub trap_interval: Duration,
+    /// Data lanes that every port has, as PortInfo's code: 1, 2, 3, 4, 5 for 1, 2, 4, 8, 15.
+    pub vl_cap: u8,
+    /// Whether switches take one write of SLtoVLMappingTable for all ports in, or for all pairs of ports.
+    pub optimized_sl_to_vl: bool,
     /// How many bits a LID has.
     pub addressing: Addressing,
     /// What chance is drawn from.
@@ -43,6 +47,8 @@ impl Default for Config {
             loss_per_million: 0,
             training_time: Duration::from_millis(50),
             trap_interval: Duration::from_millis(200),
+            vl_cap: 4,
+            optimized_sl_to_vl: false,
             addressing: Addressing::Standard,
             seed: 1,
             faults: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use fabric::{Fabric, NodeId, PortId};
-use ib::{Packet, PortInfo, SwitchInfo, Time, capability};
+use ib::{Attribute, AttributeId, Packet, PortInfo, SlToVlMapping, SwitchInfo, Time, capability};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustc_hash::FxHashMap;
@@ -245,6 +245,16 @@ impl Emulator {
     /// Panics where the emulator's own books contradict each other. For tests, after every step.
     pub fn check_invariants(&self) {
         self.state.check_invariants();
+    }
+
+    /// The lane that a switch gives to each service level of packets that came in by one port and leave by another. None
+    /// where it has no such ports.
+    pub fn lane_mapping(&self, node: NodeId, in_port: u8, out_port: u8) -> Option<SlToVlMapping> {
+        self.state.fabric.port(node, in_port)?;
+        let output = self.state.fabric.port(node, out_port)?;
+        let modifier = u32::from(in_port) << 8 | u32::from(out_port);
+        let held = self.state.blocks.get(&(output, AttributeId::SL_TO_VL_MAPPING.0, modifier));
+        Some(held.map_or_else(|| self.fresh_mapping(output), |block| Attribute::parse(&block[..])))
     }
 
     /// The linear forwarding table that a switch holds, as far as it was written.

@@ -6,7 +6,7 @@ use fabric::{Fabric, NodeId, NodeKind, PortId};
 use ib::wide::Addressing;
 use ib::{
     Guid, Lid, LinkRate, LinkSpeed, LinkWidth, Mtu, NodeType, PhysicalState, PortCountersExtended, PortInfo,
-    PortState, SwitchInfo, Time, capability,
+    PortState, SwitchInfo, Time, capability, virtual_lanes,
 };
 use rustc_hash::FxHashMap;
 
@@ -17,8 +17,6 @@ use crate::fault::Behaviour;
 const STANDARD_TABLE: u32 = 0xc000;
 /// LIDs that a switch's table holds under wide addressing.
 const WIDE_TABLE: u32 = 0x1e000;
-/// Every device here has eight data lanes: code 4.
-const VL_CAP: u8 = 4;
 /// Partition keys a port.
 pub(crate) const PARTITION_CAP: u16 = 128;
 /// Multicast LIDs a switch.
@@ -101,6 +99,8 @@ pub(crate) struct State {
     /// GUIDs that nodes show instead of their own.
     pub guids: FxHashMap<NodeId, Guid>,
     table_cap: u32,
+    vl_cap: u8,
+    optimized_sl_to_vl: bool,
 }
 
 impl State {
@@ -151,6 +151,8 @@ impl State {
             trained_at: FxHashMap::default(),
             guids: FxHashMap::default(),
             table_cap,
+            vl_cap: config.vl_cap.clamp(1, 5),
+            optimized_sl_to_vl: config.optimized_sl_to_vl,
         };
         for node in fabric.nodes() {
             state.forget(node);
@@ -171,6 +173,7 @@ impl State {
                 outbound_enforcement_cap: true,
                 filter_raw_inbound_cap: true,
                 filter_raw_outbound_cap: true,
+                optimized_sl_to_vl_mapping: u8::from(self.optimized_sl_to_vl),
                 enhanced_port_0: self.fabric.has_enhanced_port_zero(node),
                 ..SwitchInfo::default()
             };
@@ -255,10 +258,10 @@ impl State {
             link_down_default_state: PhysicalState::POLLING,
             neighbor_mtu: Mtu::M4096,
             mtu_cap: Mtu::M4096,
-            vl_cap: VL_CAP,
-            operational_vls: VL_CAP,
-            vl_arbitration_high_cap: 8,
-            vl_arbitration_low_cap: 8,
+            vl_cap: self.vl_cap,
+            operational_vls: self.vl_cap,
+            vl_arbitration_high_cap: virtual_lanes(self.vl_cap).max(8),
+            vl_arbitration_low_cap: virtual_lanes(self.vl_cap).max(8),
             response_time_value: 16,
             subnet_timeout: 18,
             guid_cap: if switch && number > 0 { 0 } else { 8 },

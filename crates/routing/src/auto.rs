@@ -7,7 +7,9 @@ use serde::Serialize;
 
 use crate::balance::is_small;
 use crate::engine::Engine;
-use crate::engines::{DragonflyPlus, FatTree, MinHop, UpDown, dragonfly_plus, tables_over, torus};
+use crate::engines::{
+    DragonflyPlus, FatTree, Layered, MinHop, Torus, UpDown, dragonfly_plus, tables_over, torus,
+};
 use crate::error::RouteError;
 use crate::options::Options;
 use crate::paths::Paths;
@@ -16,7 +18,7 @@ use crate::ranks;
 use crate::routes::Routes;
 use crate::spread::spread;
 use crate::switches::Switches;
-use crate::verify::verify;
+use crate::verify::{verify, verify_routes};
 
 /// What was recognised, which engine was taken, and why.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -35,8 +37,9 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Routes by the engine that suits the fabric. They have no credit loop on one lane, whatever the fabric: more lanes are for
-/// those who ask for an engine that uses them, and the reason names it.
+/// Routes by the engine that suits the fabric, on one lane wherever shortest paths have no credit loop on one, and on any
+/// fabric that is a tree or nearly one. Elsewhere on as many as [`Options::most_lanes`] allows and shortest paths need; where it
+/// allows one, the reason names the engine that would take more.
 pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), RouteError> {
     let switches = Switches::with_options(fabric, options);
     let rank = ranks::of(fabric, &switches);
@@ -68,11 +71,13 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
         return Ok((routes, choice(topology.clone(), DragonflyPlus.name(), reason.to_owned())));
     }
     let grid = torus::Grid::of(&switches).map(|grid| grid.describe());
-    let better = if grid.is_some() {
+    let is_grid = grid.is_some();
+    let better = if is_grid {
         "'torus' takes shortest paths on 2 lanes"
     } else {
         "'layered' takes shortest paths on several lanes"
     };
+    let is_dragonfly = dragonfly.is_some();
     let topology = grid.or(dragonfly).unwrap_or_else(|| "no tree".to_owned());
     switches.check_lids(fabric)?;
     let paths = Paths::shortest(fabric, &switches)?;
@@ -88,18 +93,29 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     }
     drop(paths);
     let circle = proof.witness.map_or_else(String::new, |witness| witness.ports.join(" -> "));
-    let reason = format!("shortest paths would have a credit loop on one lane: {circle}; {better}");
-    // The tree's own rule is often the better one where it leaves no pair out, even if some cables join equals.
+    let why = format!("shortest paths would have a credit loop on one lane: {circle}");
+    // The tree's own rule leaves no pair out, even if some cables join equals: what is nearly a tree needs no lanes.
     let tree = if levels > 1 { FatTree.route(fabric, options).ok() } else { None };
+    let engines: [&dyn Engine; 2] = if is_grid { [&Torus, &Layered] } else { [&DragonflyPlus, &Layered] };
+    let has_lanes = options.most_lanes > 1 && (tree.is_none() || is_dragonfly);
+    for engine in engines.into_iter().filter(|_| has_lanes) {
+        if let Ok(routes) = engine.route(fabric, options)
+            && verify_routes(fabric, &routes).is_clean()
+        {
+            let reason = format!("{why}; {} lanes keep it apart", routes.lanes.count());
+            return Ok((routes, choice(topology, engine.name(), reason)));
+        }
+    }
+    let reason = format!("{why}; {better}");
     let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
-    let nearly = || choice(format!("nearly a fat tree of {levels} levels"), FatTree.name(), reason.clone());
+    let nearly = format!("nearly a fat tree of {levels} levels");
     match tree {
-        Some(tree) if !is_small(&switches) => Ok((tree, nearly())),
+        Some(tree) if !is_small(&switches) => Ok((tree, choice(nearly, FatTree.name(), reason))),
         Some(tree) => match UpDown.route(fabric, options) {
             Ok(rooted) if busiest(&rooted) < busiest(&tree) => {
                 Ok((rooted, choice(topology, UpDown.name(), reason)))
             }
-            _ => Ok((tree, nearly())),
+            _ => Ok((tree, choice(nearly, FatTree.name(), reason))),
         },
         None => Ok((UpDown.route(fabric, options)?, choice(topology, UpDown.name(), reason))),
     }

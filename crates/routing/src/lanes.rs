@@ -5,6 +5,10 @@
 //! leave by, as InfiniBand's SLtoVL mapping has it. In the simplest case a service level is a lane. On a torus it says
 //! which date lines the path crosses, and the lane follows from the dimension of the port.
 
+use fabric::{Fabric, NodeId};
+
+use crate::tables::Tables;
+
 /// Service levels that a packet can bear.
 pub const SERVICE_LEVELS: usize = 16;
 
@@ -112,6 +116,46 @@ impl Lanes {
             *level = (*level).min(SERVICE_LEVELS as u8 - 1);
         }
         Self { count, width, service_levels, turns: Some(turns) }
+    }
+
+    /// The lanes that devices give to the paths of `tables`, read from the devices: `service_level` names that of packets
+    /// for a LID which enter at a switch, `mapping` what a switch holds for a port in and a port out. Where one drops what is
+    /// in use, the error says which switch and ports.
+    pub fn of_devices(
+        fabric: &Fabric,
+        tables: &Tables,
+        service_level: impl Fn(NodeId, u32) -> u8,
+        mapping: impl Fn(NodeId, u8, u8) -> [u8; SERVICE_LEVELS],
+    ) -> Result<Self, String> {
+        let width = tables.width();
+        let of_row = |&node: &NodeId| (0..width as u32).map(move |lid| (node, lid));
+        let levels: Vec<u8> = tables
+            .switches()
+            .iter()
+            .flat_map(of_row)
+            .map(|(node, lid)| service_level(node, lid) & 15)
+            .collect();
+        let mut used = [false; SERVICE_LEVELS];
+        levels.iter().for_each(|&level| used[usize::from(level)] = true);
+        let used: Vec<u8> = (0..SERVICE_LEVELS as u8).filter(|&level| used[usize::from(level)]).collect();
+        let mut turns = Turns::new(tables.switches().iter().map(|&node| fabric.port_count(node)));
+        for (row, &node) in tables.switches().iter().enumerate() {
+            let ports = || fabric.neighbors(node).map(|(port, _)| fabric.port_number(port));
+            for (in_port, out_port) in
+                std::iter::once(0).chain(ports()).flat_map(|i| ports().map(move |out| (i, out)))
+            {
+                let lanes = mapping(node, in_port, out_port);
+                for &level in &used {
+                    if !turns.set(row, (in_port, out_port), level, lanes[usize::from(level)]) {
+                        return Err(format!(
+                            "{} drops service level {level} from port {in_port} to port {out_port}",
+                            fabric.name(node)
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(Self::by_turns(width, levels, turns))
     }
 
     /// How many data lanes the paths take, 1 to 15.

@@ -42,7 +42,7 @@ pub use difference::{AffectedPairs, ChangedSwitch, Difference, difference};
 pub use engine::{Engine, engine_by_name};
 pub use error::RouteError;
 pub use islands::{Islands, islands};
-pub use lanes::Lanes;
+pub use lanes::{Lanes, MOST_LANES};
 pub use options::Options;
 pub use quality::{
     Bounds, LinkLoad, PermutationLoad, ShiftLoad, bounds, link_load, permutation_load, shift_load,

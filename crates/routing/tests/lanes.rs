@@ -238,6 +238,17 @@ fn auto_names_a_torus_and_what_lanes_would_bring() {
     assert!(choice.reason.ends_with("; 'torus' takes shortest paths on 2 lanes"), "{choice}");
 }
 
+#[test]
+fn auto_takes_more_lanes_where_it_may_and_one_does_worse() {
+    for (fabric, engine) in [(torus(&[5, 4], 1), "torus"), (torus(&[7], 1), "torus"), (small(5), "layered")] {
+        let (routes, choice) = routing::auto(&fabric, &Options::default()).unwrap();
+        assert_eq!(choice.engine, engine, "{choice}");
+        assert_eq!(routes.lanes.count(), 2, "{choice}");
+        assert!(choice.reason.ends_with("; 2 lanes keep it apart"), "{choice}");
+        assert!(agree_on_lanes(&fabric, &routes).is_clean());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
 

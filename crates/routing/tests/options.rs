@@ -111,6 +111,7 @@ proptest! {
             io_nodes: pick(&hosts(&fabric), 2),
             weights: pick(&hosts(&fabric), 3).into_iter().map(|port| (port, 5)).collect(),
             scatter: (seed % 3 == 0).then_some(seed),
+            most_lanes: 1,
             ..Options::default()
         };
         let plain = verify(&fabric, &auto(&fabric).unwrap().0);

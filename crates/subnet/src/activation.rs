@@ -2,7 +2,7 @@
 
 use fabric::{NodeId, PortId};
 use ib::{Mtu, PhysicalState, PortInfo, PortState, Time, capability};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::event::Event;
 use crate::finding::FindingKind;
@@ -12,9 +12,11 @@ use crate::request::Request;
 impl SubnetManager {
     pub(crate) fn begin_arming(&mut self, now: Time) {
         self.enter(now, Phase::Arm);
+        self.cleared = false;
+        let asks_again = self.who_must_ask_again();
         for port in self.managed_ports() {
             let held = self.devices.ports[port.index()];
-            if self.needs_writing(port, &held) {
+            if asks_again.contains(&port) || self.needs_writing(port, &held) {
                 self.schedule(self.devices.fabric.node_of(port), Request::SetPort(port));
             }
         }
@@ -46,7 +48,36 @@ impl SubnetManager {
         let fabric = &self.devices.fabric;
         let nodes: FxHashMap<ib::Guid, NodeId> =
             tables.switches().iter().map(|&node| (fabric.guid(node), node)).collect();
-        self.former = Some(Former { tables, nodes, heights: self.heights.take() });
+        let lanes = std::mem::replace(&mut self.lanes, routing::Lanes::one());
+        self.former = Some(Former { tables, nodes, heights: self.heights.take(), lanes });
+    }
+
+    /// The service level of packets from an end port to a LID.
+    pub(crate) fn service_level_to(&self, port: PortId, lid: ib::Lid) -> u8 {
+        let fabric = &self.devices.fabric;
+        let own = fabric.node_of(port);
+        let entry = if fabric.is_switch(own) {
+            Some(own)
+        } else {
+            fabric.peer(port).map(|peer| fabric.node_of(peer))
+        };
+        let row = entry.zip(self.tables.as_ref()).and_then(|(node, tables)| tables.row_index(node));
+        row.map_or(0, |row| self.lanes.service_level(row, lid.0))
+    }
+
+    /// Ports in service whose hosts keep service levels of former paths: they are told to ask again.
+    fn who_must_ask_again(&self) -> FxHashSet<PortId> {
+        let had_lanes = self.former.as_ref().is_some_and(|former| former.lanes.count() > 1);
+        if !self.ways_changed || !(self.has_lanes() || had_lanes) {
+            return FxHashSet::default();
+        }
+        let asks = |port: &PortId| {
+            let info = &self.devices.ports[port.index()];
+            !self.devices.fabric.is_switch(self.devices.fabric.node_of(*port))
+                && info.port_state == PortState::ACTIVE
+                && info.capability_mask & capability::HAS_CLIENT_REREGISTRATION != 0
+        };
+        self.managed_ports().into_iter().filter(asks).collect()
     }
 
     /// Every port that the manager configures: a switch's port 0, and both ends of every link.
@@ -79,7 +110,7 @@ impl SubnetManager {
         if self.is_end_port(port) {
             wanted.lid = fabric.lid(port);
             wanted.sm_lid = devices.own.map_or(ib::Lid::NONE, |own| fabric.lid(own));
-            wanted.sm_sl = 0;
+            wanted.sm_sl = devices.own.map_or(0, |own| self.service_level_to(port, fabric.lid(own)));
             wanted.lmc = 0;
             wanted.subnet_timeout = self.config.subnet_timeout;
             wanted.m_key = self.config.m_key;

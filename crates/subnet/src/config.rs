@@ -48,6 +48,9 @@ pub struct Config {
     pub vl_stall_count: u8,
     /// The most virtual lanes to put into use, as PortInfo's code: 1, 2, 3, 4, 5 for 1, 2, 4, 8, 15.
     pub max_operational_vls: u8,
+    /// The most data lanes that paths may take, 1 to 15; 0: as many as the ports between switches have, but one where
+    /// `auto` chooses, since one lane heals quickest.
+    pub lanes: u8,
     /// Write service-level mapping and arbitration to adapters' ports. Devices come up with sound defaults, so this
     /// is off unless quality of service is wanted.
     pub qos: bool,
@@ -74,6 +77,7 @@ impl Default for Config {
             leaf_head_of_queue_life: 16,
             vl_stall_count: 7,
             max_operational_vls: 5,
+            lanes: 0,
             qos: false,
         }
     }

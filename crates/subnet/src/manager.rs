@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use fabric::{Fabric, NodeId, NodeKind};
 use ib::{Method, Packet, Time};
-use routing::{Tables, Verification};
+use routing::{Lanes, Tables, Verification};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
@@ -14,7 +14,7 @@ use crate::event::{Event, Input, Work};
 use crate::exchange::{Exchange, Outcome, Target};
 use crate::finding::{Finding, FindingKind};
 use crate::healing::Healing;
-use crate::programming::{Counts, Programming};
+use crate::programming::{Counts, HeldMappings, Programming};
 use crate::report::{Progress, Report, Seconds, Verified};
 use crate::request::Request;
 use crate::standby::Others;
@@ -48,6 +48,8 @@ pub(crate) struct Former {
     pub nodes: FxHashMap<ib::Guid, NodeId>,
     /// The order that their paths climb by.
     pub heights: Option<Vec<u32>>,
+    /// The lanes that they took.
+    pub lanes: Lanes,
 }
 
 /// A subnet manager.
@@ -82,7 +84,15 @@ pub struct SubnetManager {
     pub(crate) healing: Healing,
     /// The order that the paths of `tables` climb by.
     pub(crate) heights: Option<Vec<u32>>,
+    /// The lanes of the paths of `tables`.
+    pub(crate) lanes: Lanes,
+    /// What switches hold of lanes, as far as it is known.
+    pub(crate) mappings: FxHashMap<ib::Guid, HeldMappings>,
     pub(crate) programming: Programming,
+    /// All tables were emptied in this bring-up, so that lanes could change.
+    pub(crate) cleared: bool,
+    /// Tables or lanes in service were changed in this bring-up.
+    pub(crate) ways_changed: bool,
     /// Switches that did not confirm a block of their table: what they hold is not known.
     pub(crate) doubtful: FxHashSet<ib::Guid>,
     /// Those for whose sake the fabric was looked at anew already.
@@ -118,7 +128,11 @@ impl SubnetManager {
             others: Others::default(),
             healing: Healing::default(),
             heights: None,
+            lanes: Lanes::one(),
+            mappings: FxHashMap::default(),
             programming: Programming::Plain,
+            cleared: false,
+            ways_changed: false,
             doubtful: FxHashSet::default(),
             mute: FxHashSet::default(),
         };
@@ -180,6 +194,14 @@ impl SubnetManager {
             },
             Request::ReadTables(node) => match self.next_block_to_read(node) {
                 Some(block) => (Request::GetTable(node, block), true),
+                None => return self.exchange.drop_front(target),
+            },
+            Request::ProgramLanes(node) => match self.next_turn_to_write(node) {
+                Some(turn) => (turn, true),
+                None => return self.exchange.drop_front(target),
+            },
+            Request::ReadLanes(node) => match self.next_turn_to_read(node) {
+                Some(turn) => (turn, true),
                 None => return self.exchange.drop_front(target),
             },
             request => (request, false),
@@ -252,6 +274,19 @@ impl SubnetManager {
         self.tables.as_ref()
     }
 
+    /// How many data lanes the paths take.
+    pub fn lanes(&self) -> u8 {
+        self.lanes.count()
+    }
+
+    /// The service level that packets for a LID bear which enter the fabric at the switch with this GUID, as path records
+    /// name it. None where there is no such switch.
+    pub fn service_level(&self, switch: ib::Guid, lid: ib::Lid) -> Option<u8> {
+        let node = self.devices.by_guid(switch)?;
+        let row = self.tables.as_ref()?.row_index(node)?;
+        Some(self.lanes.service_level(row, lid.0))
+    }
+
     /// How many MADs are under way, and how many may be.
     pub fn window(&self) -> (usize, usize) {
         (self.exchange.under_way(), self.exchange.window())
@@ -280,6 +315,7 @@ impl SubnetManager {
             links,
             lids: self.lids_given,
             routing: self.routing.clone(),
+            virtual_lanes: self.lanes.count(),
             mads: self.counts.mads(),
             lft_blocks_written: self.counts.blocks_written(),
             seconds: Seconds {
@@ -308,7 +344,14 @@ impl SubnetManager {
 
     pub(crate) fn schedule(&mut self, node: NodeId, request: Request) {
         // Blocks of tables are counted one by one, as they are sent.
-        self.of += u64::from(!matches!(request, Request::ProgramTables(_) | Request::ReadTables(_)));
+        let counted_later = matches!(
+            request,
+            Request::ProgramTables(_)
+                | Request::ReadTables(_)
+                | Request::ProgramLanes(_)
+                | Request::ReadLanes(_)
+        );
+        self.of += u64::from(!counted_later);
         let hops = self.devices.route(node);
         let own_is_switch = self
             .devices

@@ -2,7 +2,9 @@
 
 use fabric::NodeId;
 use ib::Time;
-use routing::{Old, Options, Patch, RouteError, Routes, Tables, auto, engine_by_name, transition, verify};
+use routing::{
+    Old, Options, Patch, RouteError, Routes, Tables, auto, engine_by_name, transition, verify_routes,
+};
 
 use crate::event::Event;
 use crate::finding::FindingKind;
@@ -20,11 +22,12 @@ impl SubnetManager {
         let routes = match self.route() {
             Ok(routes) => routes,
             Err(error) => {
-                self.refuse(now, error.to_string());
+                let reason = self.said_of(&error);
+                self.refuse(now, reason);
                 return;
             }
         };
-        self.verification = verify(&self.devices.fabric, &routes.tables);
+        self.verification = verify_routes(&self.devices.fabric, &routes);
         if !self.verification.is_clean() {
             let said = self.unproven();
             self.find(
@@ -42,7 +45,9 @@ impl SubnetManager {
         }
         let gentle = self.gently(&routes);
         self.heal_from(&routes);
-        self.heights = routes.heights;
+        // The order says nothing of credit loops where there is more than one lane.
+        self.heights = routes.heights.filter(|_| routes.lanes.count() == 1);
+        self.lanes = routes.lanes;
         match gentle {
             Some((held, patch)) => {
                 self.tables = Some(held);
@@ -58,7 +63,7 @@ impl SubnetManager {
     /// The tables in service, and how to come from them to these routes without breaking a pair that works, where that is
     /// possible: no switch is fresh or holds what is not known, and what they hold climbs by the same order.
     fn gently(&self, routes: &Routes) -> Option<(Tables, Patch)> {
-        let heights = routes.heights.as_ref()?;
+        let heights = routes.heights.as_ref().filter(|_| routes.lanes.count() == 1)?;
         let wanted = &routes.tables;
         let holds = |node: NodeId| self.reached[node.index()] && self.held_row(node).is_some();
         if !wanted.switches().iter().all(|&node| holds(node)) {
@@ -87,7 +92,10 @@ impl SubnetManager {
         let heights = routes.heights.as_deref().filter(|&heights| self.heights.as_deref() == Some(heights));
         let Some(heights) = heights else { return };
         let all_reached = routes.tables.switches().iter().all(|&node| self.reached[node.index()]);
-        if !all_reached || !verify(&self.devices.fabric, &routes.tables).is_clean() {
+        if !all_reached
+            || routes.lanes.count() != 1
+            || !verify_routes(&self.devices.fabric, &routes).is_clean()
+        {
             return;
         }
         let Some(patch) = transition(&self.devices.fabric, heights, tables, &routes.tables, Old::InOrder)
@@ -108,9 +116,15 @@ impl SubnetManager {
 
     fn route(&mut self) -> Result<Routes, RouteError> {
         let fabric = &self.devices.fabric;
-        // One lane is programmed.
-        let options = Options { most_lanes: 1, ..Options::default() };
-        if self.config.engine == "auto" {
+        let is_auto = self.config.engine == "auto";
+        let (offered, _) = self.lanes_offered();
+        let most_lanes = match self.config.lanes {
+            0 if is_auto => 1,
+            0 => offered,
+            asked => offered.min(asked),
+        };
+        let options = Options { most_lanes, ..Options::default() };
+        if is_auto {
             let (routes, choice) = auto(fabric, &options)?;
             self.routing = Some(choice.to_string());
             return Ok(routes);
@@ -119,6 +133,21 @@ impl SubnetManager {
         let routes = engine.route(fabric, &options)?;
         self.routing = Some(format!("{} (asked for)", engine.name()));
         Ok(routes)
+    }
+
+    /// An engine's error, with the port that stands in the way where the hardware has too few lanes.
+    fn said_of(&self, error: &RouteError) -> String {
+        if let &RouteError::TooFewLanes { engine, needed, given } = error
+            && let (offered, Some(port)) = self.lanes_offered()
+            && given == offered
+        {
+            return format!(
+                "{engine} needs {needed} virtual lanes and {} has {offered}: replace what has too few, or take 'nue', which \
+                 fits any number, or 'up-down', which fits one",
+                self.devices.place(port)
+            );
+        }
+        error.to_string()
     }
 
     fn unproven(&self) -> String {

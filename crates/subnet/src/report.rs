@@ -96,6 +96,8 @@ pub struct Report {
     pub lids: usize,
     /// The topology that was recognised, the engine chosen, and why.
     pub routing: Option<String>,
+    /// Data lanes that the paths take.
+    pub virtual_lanes: u8,
     /// MADs sent.
     pub mads: MadCounts,
     /// Blocks of forwarding tables written.

@@ -29,6 +29,8 @@ pub(crate) enum Request {
     GetMapping(PortId),
     /// An adapter port's arbitration table: 1 low, 3 high.
     GetArbitration(PortId, u8),
+    /// A switch's mapping of service levels from a port in to the port out.
+    GetTurn(PortId, u8),
     /// A switch's tables.
     SetSwitch(NodeId),
     /// A block of a forwarding table.
@@ -39,6 +41,12 @@ pub(crate) enum Request {
     SetMapping(PortId),
     /// An adapter port's arbitration table: 1 low, 3 high.
     SetArbitration(PortId, u8),
+    /// A switch's mapping of service levels from a port in to the port out.
+    SetTurn(PortId, u8),
+    /// The same from all ports in to one port out.
+    SetTurnsTo(PortId),
+    /// The same for all pairs of ports.
+    SetTurns(NodeId),
     /// A port's addresses, sizes, and the first step of its state.
     SetPort(PortId),
     /// A port into service.
@@ -55,6 +63,10 @@ pub(crate) enum Request {
     ProgramTables(NodeId),
     /// All blocks of a table, one after another: stays in the queue until none is left.
     ReadTables(NodeId),
+    /// All mappings of service levels that differ, likewise.
+    ProgramLanes(NodeId),
+    /// All mappings of service levels, likewise.
+    ReadLanes(NodeId),
 }
 
 /// What a request is about.
@@ -83,6 +95,9 @@ impl Request {
             | Self::GetManager(port)
             | Self::GetMapping(port)
             | Self::GetArbitration(port, _)
+            | Self::GetTurn(port, _)
+            | Self::SetTurn(port, _)
+            | Self::SetTurnsTo(port)
             | Self::SetPartitions(port)
             | Self::SetMapping(port)
             | Self::SetArbitration(port, _)
@@ -94,6 +109,9 @@ impl Request {
             | Self::SetSwitch(node)
             | Self::SetTable(node, _)
             | Self::Sweep(node)
+            | Self::SetTurns(node)
+            | Self::ProgramLanes(node)
+            | Self::ReadLanes(node)
             | Self::ProgramTables(node)
             | Self::ReadTables(node) => Subject::Node(node),
         }
@@ -106,6 +124,9 @@ impl Request {
             | Self::SetPartitions(_)
             | Self::SetMapping(_)
             | Self::SetArbitration(..)
+            | Self::SetTurn(..)
+            | Self::SetTurnsTo(_)
+            | Self::SetTurns(_)
             | Self::SetPort(_)
             | Self::Activate(_) => Method::SET,
             _ => Method::GET,
@@ -128,7 +149,14 @@ impl Request {
             }
             Self::GetPartitions(_) | Self::SetPartitions(_) => AttributeId::P_KEY_TABLE,
             Self::GetManager(_) => AttributeId::SM_INFO,
-            Self::GetMapping(_) | Self::SetMapping(_) => AttributeId::SL_TO_VL_MAPPING,
+            Self::GetMapping(_)
+            | Self::SetMapping(_)
+            | Self::GetTurn(..)
+            | Self::SetTurn(..)
+            | Self::SetTurnsTo(_)
+            | Self::SetTurns(_)
+            | Self::ProgramLanes(_)
+            | Self::ReadLanes(_) => AttributeId::SL_TO_VL_MAPPING,
             Self::GetArbitration(..) | Self::SetArbitration(..) => AttributeId::VL_ARBITRATION,
         }
     }

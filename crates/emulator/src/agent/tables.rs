@@ -7,6 +7,11 @@ use super::Answer;
 use crate::Emulator;
 use crate::state::PARTITION_CAP;
 
+/// In the modifier of SLtoVLMappingTable: the write is for all ports in.
+const ALL_IN: u32 = 1 << 17;
+/// And for all ports out.
+const ALL_OUT: u32 = 1 << 16;
+
 impl Emulator {
     pub(super) fn linear_table(&mut self, node: NodeId, mad: &mut Mad, set: bool) -> Answer {
         if !self.state.fabric.is_switch(node) {
@@ -77,8 +82,25 @@ impl Emulator {
         let (input, output) = (modifier >> 8 & 0xff, modifier & 0xff);
         // An adapter has one map a port, whatever the modifier says.
         let output = if self.state.fabric.is_switch(node) {
-            if modifier >> 16 != 0 {
+            // One write for all ports in, or for all ports in and out.
+            let (all_in, all_out) = (modifier & ALL_IN != 0, modifier & ALL_OUT != 0);
+            let short = modifier >> 16 != 0;
+            let takes_short = self.state.switches[node.index()].optimized_sl_to_vl_mapping != 0;
+            if short && !(takes_short && set && all_in) || modifier & !(ALL_IN | ALL_OUT | 0xffff) != 0 {
                 return Err(Status::INVALID_FIELD);
+            }
+            if short {
+                let ports = u32::from(self.state.fabric.port_count(node));
+                let outs = if all_out { 0..=ports } else { output..=output };
+                for output in outs {
+                    let out = self.port_of_modifier(port, output)?;
+                    for input in 0..=ports {
+                        mad.set_attribute_modifier(input << 8 | output);
+                        self.block(out, mad, true, |_| {});
+                    }
+                }
+                mad.set_attribute_modifier(modifier);
+                return Ok(());
             }
             self.port_of_modifier(port, input)?;
             self.port_of_modifier(port, output)?
@@ -86,12 +108,15 @@ impl Emulator {
             mad.set_attribute_modifier(0);
             port
         };
-        let lanes = virtual_lanes(self.state.ports[output.index()].vl_cap);
-        self.block(output, mad, set, |data| {
-            ib::Attribute::emit(&SlToVlMapping::round_robin(lanes), &mut data[..8]);
-        });
+        let fresh = self.fresh_mapping(output);
+        self.block(output, mad, set, |data| ib::Attribute::emit(&fresh, &mut data[..8]));
         mad.set_attribute_modifier(modifier);
         Ok(())
+    }
+
+    /// The mapping that a port has which nobody wrote to.
+    pub(crate) fn fresh_mapping(&self, output: PortId) -> SlToVlMapping {
+        SlToVlMapping::round_robin(virtual_lanes(self.state.ports[output.index()].vl_cap))
     }
 
     pub(super) fn vl_arbitration(&mut self, port: PortId, mad: &mut Mad, set: bool) -> Answer {

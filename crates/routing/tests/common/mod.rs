@@ -7,7 +7,8 @@ pub mod oracle;
 use fabric::Fabric;
 use routing::{Choice, Options, RouteError, Tables};
 
-/// The tables of the engine that suits a fabric, without wishes.
+/// The tables of the engine that suits a fabric on one lane, without other wishes.
 pub fn auto(fabric: &Fabric) -> Result<(Tables, Choice), RouteError> {
-    routing::auto(fabric, &Options::default()).map(|(routes, choice)| (routes.tables, choice))
+    routing::auto(fabric, &Options { most_lanes: 1, ..Options::default() })
+        .map(|(routes, choice)| (routes.tables, choice))
 }

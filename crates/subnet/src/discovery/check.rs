@@ -92,6 +92,7 @@ impl SubnetManager {
                 | Request::GetManager(_)
                 | Request::GetMapping(_)
                 | Request::GetArbitration(..)
+                | Request::GetTurn(..)
         ) {
             return;
         }

@@ -74,14 +74,20 @@ impl SubnetManager {
             Request::Examine(port) => self.examined(now, port, mad.get()),
             Request::Identify(port) => self.identified(port, &mad.get()),
             Request::Refresh(port) => self.devices.set_port(port, mad.get()),
-            Request::GetMapping(port) => {
+            Request::GetMapping(port) | Request::SetMapping(port) => {
                 self.devices.mappings.insert(port, mad.get());
             }
-            Request::GetArbitration(port, part) => {
+            Request::GetArbitration(port, part) | Request::SetArbitration(port, part) => {
                 self.devices.arbitration.insert((port, part), mad.get());
             }
-            Request::SetTable(..) | Request::SetMapping(_) | Request::SetArbitration(..) => {}
-            Request::ProgramTables(_) | Request::ReadTables(_) => {}
+            Request::GetTurn(..) | Request::SetTurn(..) | Request::SetTurnsTo(_) | Request::SetTurns(_) => {
+                self.turn_answered(request, &mad.get());
+            }
+            Request::SetTable(..) => {}
+            Request::ProgramTables(_)
+            | Request::ReadTables(_)
+            | Request::ProgramLanes(_)
+            | Request::ReadLanes(_) => {}
         }
     }
 
@@ -182,7 +188,11 @@ impl SubnetManager {
     fn switch_answered(&mut self, node: NodeId, info: SwitchInfo) {
         self.devices.set_switch(node, info);
         self.devices.fabric.set_enhanced_port_zero(node, info.enhanced_port_0);
-        if info.linear_fdb_top.0 != 0 && !self.is_former(node, info.linear_fdb_top) {
+        let former = self.is_former(node, info.linear_fdb_top);
+        if !former {
+            self.forget_mappings(node);
+        }
+        if info.linear_fdb_top.0 != 0 && !former {
             self.schedule(node, Request::ReadTables(node));
         }
     }

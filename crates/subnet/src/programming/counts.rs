@@ -37,14 +37,17 @@ fn index(request: Request) -> usize {
         Request::SetSwitch(_) => 7,
         Request::SetTable(..) => SET_TABLE,
         Request::SetPartitions(_) => 9,
-        Request::SetMapping(_) => 10,
+        Request::SetMapping(_) | Request::SetTurn(..) | Request::SetTurnsTo(_) | Request::SetTurns(_) => 10,
         Request::SetArbitration(..) => 11,
         Request::SetPort(_) => 12,
         Request::Activate(_) => 13,
         Request::Sweep(_) => 14,
-        Request::GetMapping(_) => 15,
+        Request::GetMapping(_) | Request::GetTurn(..) => 15,
         Request::GetArbitration(..) => 16,
-        Request::ProgramTables(_) | Request::ReadTables(_) => 17,
+        Request::ProgramTables(_)
+        | Request::ReadTables(_)
+        | Request::ProgramLanes(_)
+        | Request::ReadLanes(_) => 17,
     }
 }
 

@@ -1,14 +1,16 @@
-//! Writes what differs: forwarding tables, switches, partitions. Builds the MAD of every request.
+//! Writes what differs: forwarding tables, lanes, switches, partitions. Builds the MAD of every request.
 
 mod counts;
+mod lanes;
 
 use fabric::{NodeId, NodeKind, PortId};
 use ib::{
     ArbitrationEntry, AttributeId, LinearForwardingTable, Mad, PKeyTable, PartitionKey, SlToVlMapping,
-    SwitchInfo, Time, VlArbitration, virtual_lanes,
+    SwitchInfo, Time, VlArbitration, capability, virtual_lanes,
 };
 
 pub(crate) use counts::{Counts, kind_name};
+pub(crate) use lanes::HeldMappings;
 
 use routing::{NO_ROUTE, Patch};
 
@@ -17,6 +19,11 @@ use crate::request::{Request, Subject};
 
 /// Parts of an arbitration table, as the modifier counts them: low and high priority, the first 32 entries of each.
 pub(crate) const ARBITRATION_PARTS: [u8; 2] = [1, 3];
+
+/// In the modifier of SLtoVLMappingTable: the write is for all ports in.
+const ALL_IN: u32 = 1 << 17;
+/// And for all ports out.
+const ALL_OUT: u32 = 1 << 16;
 
 /// How tables are being written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -27,6 +34,12 @@ pub(crate) enum Programming {
     /// Entries that are going to change drop their packets first; then all are written. Old and new ways never mix, so no
     /// circle of links can wait for each other.
     Drain,
+    /// Nothing is written yet: what devices in service hold of lanes is read.
+    Learn,
+    /// Every entry of every table drops its packets, for the lanes are going to change under them.
+    Clear,
+    /// Lanes are written, before the tables that need them.
+    Lanes,
     /// Wave by wave, so that no pair that works breaks.
     Waves,
 }
@@ -34,11 +47,39 @@ pub(crate) enum Programming {
 impl SubnetManager {
     pub(crate) fn begin_programming(&mut self, now: Time) {
         self.enter(now, Phase::Program);
-        let in_service = |node: &NodeId| self.devices.tables.contains_key(node);
-        let drain = self.former.is_some() || self.reached_switches().iter().any(in_service);
-        self.programming = if drain { Programming::Drain } else { Programming::Plain };
+        self.cleared = false;
+        self.ways_changed = self.former.as_ref().is_some_and(|former| former.lanes != self.lanes);
+        if self.has_lanes() {
+            self.programming = Programming::Learn;
+            self.read_lanes();
+            return;
+        }
         self.program_adapters();
+        self.begin_tables();
+    }
+
+    /// Whether something is in service that what is written could mix with.
+    fn is_to_drain(&self) -> bool {
+        let in_service = |node: &NodeId| self.devices.tables.contains_key(node);
+        self.former.is_some() || self.reached_switches().iter().any(in_service)
+    }
+
+    fn begin_tables(&mut self) {
+        let drain = !self.cleared && self.is_to_drain();
+        self.programming = if drain { Programming::Drain } else { Programming::Plain };
         self.program_switches();
+    }
+
+    /// What devices hold of lanes is known: writes the lanes, behind a stop of all traffic where that is needed.
+    fn begin_lanes(&mut self) {
+        self.program_adapters();
+        if self.is_to_drain() && self.some_mapping_in_service_differs() {
+            self.programming = Programming::Clear;
+            self.ways_changed = true;
+            self.program_switches();
+        } else {
+            self.program_lanes();
+        }
     }
 
     /// Writes waves of entries that come from tables in service, one after another.
@@ -55,9 +96,8 @@ impl SubnetManager {
         if self.programming != Programming::Plain
             && let Some(cause) = self.healing.anew.take().or_else(|| self.sweeping.take_change())
         {
-            if self.programming == Programming::Drain {
-                // What the switches hold is neither the old nor the new: it is read.
-                (self.tables, self.former, self.heights) = (None, None, None);
+            if self.programming != Programming::Waves {
+                self.forget_written();
             }
             self.look_anew(now, cause);
             return;
@@ -66,6 +106,16 @@ impl SubnetManager {
             return;
         }
         match self.programming {
+            Programming::Learn => self.begin_lanes(),
+            Programming::Clear => {
+                self.cleared = true;
+                self.program_lanes();
+            }
+            Programming::Lanes => {
+                if self.lanes_are_written(now) {
+                    self.begin_tables();
+                }
+            }
             Programming::Waves | Programming::Drain => {
                 self.programming = Programming::Plain;
                 self.program_switches();
@@ -74,7 +124,7 @@ impl SubnetManager {
         }
     }
 
-    fn reached_switches(&self) -> Vec<NodeId> {
+    pub(crate) fn reached_switches(&self) -> Vec<NodeId> {
         self.devices.fabric.switches().filter(|&node| self.reached[node.index()]).collect()
     }
 
@@ -109,7 +159,13 @@ impl SubnetManager {
             if with_default(held) != held {
                 self.schedule(node, Request::SetPartitions(port));
             }
-            if self.config.qos && self.devices.fabric.kind(node) == NodeKind::ChannelAdapter {
+            let can_map = self.devices.ports[port.index()].capability_mask & capability::HAS_SL_MAPPING != 0;
+            if self.has_lanes() && !self.config.qos {
+                if can_map && self.devices.mappings.get(&port) != Some(&self.wanted_mapping(port)) {
+                    self.schedule(node, Request::SetMapping(port));
+                }
+                self.program_arbitration(port);
+            } else if self.config.qos && self.devices.fabric.kind(node) == NodeKind::ChannelAdapter {
                 if self.devices.mappings.get(&port) != Some(&self.wanted_mapping(port)) {
                     self.schedule(node, Request::SetMapping(port));
                 }
@@ -129,7 +185,11 @@ impl SubnetManager {
         SlToVlMapping::round_robin(virtual_lanes(self.configured(port).operational_vls))
     }
 
-    fn wanted_arbitration(&self, port: PortId, part: u8) -> VlArbitration {
+    /// Every lane in turn. Without quality of service all are of low priority, and none of high.
+    pub(crate) fn wanted_arbitration(&self, port: PortId, part: u8) -> VlArbitration {
+        if !self.config.qos && part != ARBITRATION_PARTS[0] {
+            return VlArbitration::default();
+        }
         let info = &self.devices.ports[port.index()];
         let cap = if part == 1 { info.vl_arbitration_low_cap } else { info.vl_arbitration_high_cap };
         even_arbitration(virtual_lanes(self.configured(port).operational_vls), cap)
@@ -150,6 +210,9 @@ impl SubnetManager {
 
     /// What a switch held before, as far as it is known: none of it where it is fresh.
     pub(crate) fn held_row(&self, node: NodeId) -> Option<&[u8]> {
+        if self.cleared {
+            return None;
+        }
         let fresh = self.devices.switches[node.index()].linear_fdb_top.0 == 0;
         match self.devices.tables.get(&node) {
             Some(table) => Some(table),
@@ -164,6 +227,9 @@ impl SubnetManager {
 
     /// A block as it is written now.
     fn block_to_write(&self, node: NodeId, block: u32) -> Option<[u8; 64]> {
+        if self.programming == Programming::Clear {
+            return Some([NO_ROUTE; 64]);
+        }
         let wanted = *self.tables.as_ref()?.block(node, block);
         if self.programming != Programming::Drain {
             return Some(wanted);
@@ -175,7 +241,10 @@ impl SubnetManager {
 
     /// The next block of a switch's table that differs from what it holds.
     pub(crate) fn next_changed_block(&mut self, node: NodeId) -> Option<u32> {
-        let top = self.tables.as_ref()?.top_lid(node);
+        let mut top = self.tables.as_ref()?.top_lid(node);
+        if self.programming == Programming::Clear {
+            top = self.held_row(node)?.len().saturating_sub(1) as u32;
+        }
         let mut block = *self.cursor_of(node);
         let found = loop {
             if block > top / 64 {
@@ -188,7 +257,7 @@ impl SubnetManager {
             let differs = match (held, &wanted) {
                 (Some(held), Some(wanted)) => held != wanted,
                 // There is nothing to drain in what is not known or fresh.
-                (None, _) => self.programming != Programming::Drain,
+                (None, _) => !matches!(self.programming, Programming::Drain | Programming::Clear),
                 (Some(_), None) => false,
             };
             if differs {
@@ -196,6 +265,7 @@ impl SubnetManager {
             }
         };
         *self.cursor_of(node) = block;
+        self.ways_changed |= found.is_some();
         found
     }
 
@@ -219,7 +289,15 @@ impl SubnetManager {
             | Request::SetPort(port)
             | Request::Activate(port) => u32::from(fabric.port_number(port)),
             Request::GetTable(_, block) | Request::SetTable(_, block) => block,
-            Request::GetArbitration(_, part) | Request::SetArbitration(_, part) => u32::from(part) << 16,
+            Request::GetArbitration(port, part) | Request::SetArbitration(port, part) => {
+                let switch = fabric.is_switch(fabric.node_of(port));
+                u32::from(part) << 16 | if switch { u32::from(fabric.port_number(port)) } else { 0 }
+            }
+            Request::GetTurn(out, in_port) | Request::SetTurn(out, in_port) => {
+                u32::from(in_port) << 8 | u32::from(fabric.port_number(out))
+            }
+            Request::SetTurnsTo(out) => ALL_IN | u32::from(fabric.port_number(out)),
+            Request::SetTurns(_) => ALL_IN | ALL_OUT,
             _ => 0,
         }
     }
@@ -248,6 +326,9 @@ impl SubnetManager {
             }
             Request::SetPartitions(port) => mad.put(&with_default(*devices.partitions.get(&port)?)),
             Request::SetMapping(port) => mad.put(&self.wanted_mapping(port)),
+            Request::SetTurn(..) | Request::SetTurnsTo(_) | Request::SetTurns(_) => {
+                mad.put(&self.turn_to_write(request)?);
+            }
             Request::SetArbitration(port, part) => mad.put(&self.wanted_arbitration(port, part)),
             Request::SetPort(port) => mad.put(&self.wanted_port(port)),
             Request::Activate(port) => mad.put(&self.activated_port(port)),

@@ -213,16 +213,6 @@ fn wide_addresses_reach_beyond_sixteen_bits() {
 }
 
 #[test]
-fn paths_that_need_more_lanes_than_are_programmed_are_refused_with_how_many() {
-    let config = Config { engine: "torus".to_owned(), ..Config::default() };
-    let mut world = World::with(&fabrics::torus(&[4, 4]), emulator::Config::default(), config);
-    world.settle();
-    let report = world.manager().report();
-    assert_eq!((report.state, report.mads.set), (Phase::Refused, 0));
-    assert!(report.refused.as_ref().unwrap().contains("needs 2 virtual lanes"), "{:?}", report.refused);
-}
-
-#[test]
 fn every_engine_that_is_asked_for_is_used_and_an_unknown_one_is_refused() {
     let fabric = fabrics::leaf_spine(6);
     // Two are for cablings of their own.

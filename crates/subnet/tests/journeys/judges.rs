@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use emulator::Emulator;
 use fabric::{Fabric, NodeId, PortId};
-use ib::{Lid, PortState};
-use routing::{Tables, Verification, verify};
+use ib::{Guid, Lid, PortState};
+use routing::{Lanes, Routes, Tables, Verification, verify_routes};
 
 use crate::world::World;
 
@@ -49,7 +49,12 @@ fn own_port(world: &World) -> PortId {
 }
 
 /// What the verifier says of the LIDs and tables that the devices hold, links that are not in service taken out.
-fn verify_devices(emulator: &Emulator, without: &[NodeId]) -> Verification {
+/// Lanes too are what the devices hold, with the service levels that path records name.
+fn verify_lanes(
+    emulator: &Emulator,
+    without: &[NodeId],
+    service_level: impl Fn(Guid, u32) -> u8,
+) -> Verification {
     let mut fabric = emulator.fabric().clone();
     let out = |end: PortId| {
         emulator.port_info(end).port_state != PortState::ACTIVE || without.contains(&fabric.node_of(end))
@@ -75,7 +80,49 @@ fn verify_devices(emulator: &Emulator, without: &[NodeId]) -> Verification {
             tables.set(switch, lid as u32, port);
         }
     }
-    verify(&fabric, &tables)
+    let level = |node, lid| service_level(fabric.guid(node), lid);
+    let mapping = |node, in_port, out_port| emulator.lane_mapping(node, in_port, out_port).unwrap().0;
+    let lanes = Lanes::of_devices(&fabric, &tables, level, mapping).unwrap();
+    every_lane_is_served(emulator, &fabric, lanes.count());
+    verify_routes(&fabric, &Routes { tables, heights: None, lanes })
+}
+
+/// The service level of every pair, by the GUID of the switch that its packets enter at and the LID that they are for.
+pub type ServiceLevels = BTreeMap<(Guid, u32), u8>;
+
+/// Those that the manager names now.
+pub fn service_levels(world: &World) -> ServiceLevels {
+    let manager = world.manager();
+    let fabric = manager.fabric();
+    let top = fabric.end_ports().map(|port| fabric.lid(port).0).max().unwrap_or(0);
+    let of_switch = |node| {
+        let guid = fabric.guid(node);
+        (1..=top).filter_map(move |lid| Some(((guid, lid), manager.service_level(guid, Lid(lid))?)))
+    };
+    fabric.switches().flat_map(of_switch).collect()
+}
+
+/// What switches hold at this moment lets no packet run in a circle and no links wait for each other in one: with the service
+/// levels of `before`, or with those of now.
+pub fn closes_no_loop(world: &World, before: &ServiceLevels) {
+    let now = service_levels(world);
+    let judged = [before, &now].map(|levels| {
+        let level = |guid, lid| levels.get(&(guid, lid)).copied().unwrap_or(0);
+        let proof = verify_lanes(&world.emulator, &[], level);
+        (proof.loops, proof.credit_loops)
+    });
+    assert!(judged.contains(&(0, 0)), "{judged:?} at {:?}", world.now());
+}
+
+/// Every port between switches runs at least so many lanes.
+fn every_lane_is_served(emulator: &Emulator, fabric: &Fabric, lanes: u8) {
+    for (a, b) in fabric.links() {
+        let between = [a, b].into_iter().all(|end| fabric.is_switch(fabric.node_of(end)));
+        for port in [a, b].into_iter().filter(|_| between) {
+            let runs = ib::virtual_lanes(emulator.port_info(port).operational_vls);
+            assert!(runs >= lanes, "{} runs {runs} lanes of {lanes}", fabric.port_label(port));
+        }
+    }
 }
 
 /// The first manager's whole island is in service: addresses, sizes, states, tables.
@@ -118,7 +165,9 @@ pub fn is_up_without(world: &World, without: &[NodeId]) {
             }
         }
     }
-    let proof = verify_devices(emulator, without);
+    let manager = world.manager();
+    let level = |guid, lid| manager.service_level(guid, Lid(lid)).unwrap_or(0);
+    let proof = verify_lanes(emulator, without, level);
     assert!(proof.is_clean(), "{proof:#?}");
     let ends = lids.len() as u64;
     assert!(proof.pairs >= ends * (ends - 1), "{} of {ends} ends", proof.pairs);

@@ -8,6 +8,7 @@
 //! | `judges` | what must hold when a fabric is up, read from the devices themselves |
 //! | `bring_up` | fabrics of every shape come up |
 //! | `again` | a second bring-up writes nothing; the same inputs give the same outputs |
+//! | `lanes` | engines for several virtual lanes, proven by what devices hold |
 //! | `lids` | LIDs persist, conflicts are resolved, too many hosts are refused |
 //! | `faults` | devices that are silent, slow, double or mad; cables that cannot be |
 //! | `traffic` | how many MADs, how many at once, how many lost |
@@ -23,6 +24,7 @@ mod changes;
 mod fabrics;
 mod faults;
 mod judges;
+mod lanes;
 mod lids;
 mod managers;
 mod mischief;

@@ -72,7 +72,7 @@ impl Compute {
         progress.say("reading");
         let mut fabric = files::read_fabric(&self.file)?.fabric;
         addresses::assign(&mut fabric, self.wishes.lmc, &self.file)?;
-        let options = self.wishes.options(&fabric)?;
+        let options = self.wishes.options(&fabric, &self.engine)?;
         let given = self.given(&fabric)?;
         progress.say("computing tables");
         let start = std::time::Instant::now();

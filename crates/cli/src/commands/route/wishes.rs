@@ -40,9 +40,9 @@ pub struct Wishes {
     /// min-hop, up-down and down-up do
     #[arg(long, value_name = "SEED")]
     scatter: Option<u64>,
-    /// Most data lanes that the hardware gives
-    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u8).range(1..=15))]
-    lanes: u8,
+    /// Most data lanes that paths may take [default: 8, and 1 for auto]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15))]
+    lanes: Option<u8>,
     /// Give every adapter's port 2^N LIDs, each with a way of its own where there are several
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=7))]
     pub lmc: Option<u8>,
@@ -56,9 +56,11 @@ struct Name {
 
 impl Wishes {
     /// What they mean on a fabric.
-    pub fn options(&self, fabric: &Fabric) -> Result<Options, Failure> {
+    pub fn options(&self, fabric: &Fabric, engine: &str) -> Result<Options, Failure> {
         let book = Book::of(fabric);
-        let mut options = Options { most_lanes: self.lanes, scatter: self.scatter, ..Options::default() };
+        let mut options = Options { scatter: self.scatter, ..Options::default() };
+        let usual = if engine == "auto" { 1 } else { options.most_lanes };
+        options.most_lanes = self.lanes.unwrap_or(usual);
         for name in names(&self.root, "--root", self.roots.as_deref())? {
             options.roots.push(book.switch(fabric, &name)?);
         }

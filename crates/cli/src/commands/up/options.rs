@@ -71,9 +71,13 @@ pub struct Up {
     #[arg(long, value_name = "FILE")]
     pub save_tables: Vec<String>,
 
-    /// Routing engine: auto, fat-tree, min-hop, up-down or down-up
+    /// Routing engine: auto, fat-tree, min-hop, up-down, down-up; over several virtual lanes layered, nue, torus,
+    /// dragonfly-plus
     #[arg(long, default_value = "auto", help_heading = "Subnet")]
     pub engine: String,
+    /// The most data lanes that paths may take [default: as many as the ports between switches have; 1 for auto]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=15), help_heading = "Subnet")]
+    pub lanes: Option<u8>,
     /// How many bits a LID has
     #[arg(long, value_enum, default_value_t = AddressingName::Standard, help_heading = "Subnet")]
     pub addressing: AddressingName,
@@ -178,6 +182,7 @@ impl Up {
             retries: self.retries,
             sweep_interval: self.sweep,
             priority: self.priority,
+            lanes: self.lanes.unwrap_or(0),
             qos: self.qos,
             known_lids: self.known_lids()?,
             ..subnet::Config::default()

@@ -42,6 +42,7 @@ pub struct Outcome {
     seconds: Seconds,
     /// The same by the emulated fabric's clock.
     virtual_seconds: Option<subnet::Seconds>,
+    virtual_lanes: u8,
     verify: Verified,
     refused: Option<String>,
     findings: Vec<Finding>,
@@ -100,6 +101,7 @@ impl Outcome {
                 total,
             },
             virtual_seconds: emulated.then_some(report.seconds),
+            virtual_lanes: report.virtual_lanes,
             verify: report.verify,
             refused: report.refused.clone(),
             findings: report.findings.iter().map(finding).chain(differences.iter().map(difference)).collect(),
@@ -162,7 +164,12 @@ impl Outcome {
     fn proof(&self, style: Style) -> String {
         let Verified { pairs, unreachable, loops, credit_loops } = self.verify;
         if unreachable == 0 && loops == 0 && credit_loops == 0 {
-            let text = format!("all {} reachable, no loop, no credit loop", count(pairs, "pair"));
+            let lanes = match self.virtual_lanes {
+                1 => "one lane".to_owned(),
+                lanes => format!("{lanes} lanes"),
+            };
+            let pairs = count(pairs, "pair");
+            let text = format!("all {pairs} reachable, no loop, no credit loop on {lanes}");
             return style.green(&text);
         }
         style.red_bold(&format!(
