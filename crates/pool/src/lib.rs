@@ -1,15 +1,19 @@
 //! The stock of GPUs: nodes, GPUs whole or sliced, tenants with their quotas, calendars.
 //!
 //! Everything is a value: readers take text and give values, changes are calls that either happen whole or not at all.
-//! [`Pool`] is what there is; [`slices::Slices`] what of it is given out.
+//! [`Pool`] is what there is; [`slices::Slices`] what of it is given out; [`tenants::Tenants`] who may hold how much;
+//! [`calendar::Calendar`] what the time of the week changes about that; [`reservations::Reservations`] what is promised.
 //! [`formats`] reads pools.
 
+pub mod calendar;
 pub mod catalog;
 pub mod formats;
 pub mod gpu;
 pub mod index;
 pub mod node;
+pub mod reservations;
 pub mod slices;
+pub mod tenants;
 
 pub use fabric::formats::FormatError;
 pub use gpu::{Attachment, GpuModel};
