@@ -1,3 +1,5 @@
 //! Jobs and the pool to placements, and the replay of traces that shows what a policy is worth.
 //!
 //! Deterministic: the same inputs give the same placements on any machine.
+
+pub mod forecast;
