@@ -26,9 +26,11 @@ use levels::Levels;
 use search::Search;
 
 /// Hosts times switches beyond which the first spread stands: counting its loads alone would take too long.
-const MOST_ENTRIES: u64 = 17_000_000;
+const MOST_ENTRIES: u64 = 120_000_000;
 /// Links times switches beyond which it stands as well: finding all ways would take too long.
-const MOST_WAYS: usize = 70_000_000;
+const MOST_WAYS: usize = 400_000_000;
+/// Hosts times switches up to which several tables may be made and compared.
+const FEW_ENTRIES: u64 = 17_000_000;
 
 /// Tables over `paths` whose links carry about as many paths as each other. Regular trees and very large fabrics keep
 /// the even spread of [`spread`].
@@ -40,7 +42,7 @@ pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32
     let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
     let weighted = (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.weight > 1);
     let uneven = weighted || !ranks::is_regular(switches, rank) || has_unlike_links(switches, rank);
-    if !several_lids && ways_are_soon_found && is_small(switches) && uneven {
+    if !several_lids && ways_are_soon_found && entries(switches) <= MOST_ENTRIES && uneven {
         Search::new(switches, paths, Levels::of(switches, rank), &tables).improve(&mut tables);
     }
     tables
@@ -57,8 +59,12 @@ fn has_unlike_links(switches: &Switches, rank: &[u32]) -> bool {
     })
 }
 
-/// Whether loads on all links are soon counted.
+/// Whether loads on all links are soon counted, and several tables soon compared by them.
 pub(crate) fn is_small(switches: &Switches) -> bool {
+    entries(switches) <= FEW_ENTRIES
+}
+
+fn entries(switches: &Switches) -> u64 {
     let hosts: u64 = (0..switches.len()).map(|switch| u64::from(switches.hosts(switch))).sum();
-    hosts * switches.len() as u64 <= MOST_ENTRIES
+    hosts * switches.len() as u64
 }

@@ -1,9 +1,12 @@
 //! The search for smaller loads: destinations are taken up and laid down again, round after round.
 
+mod moves;
+
 use std::ops::Range;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rayon::prelude::*;
 
 use super::levels::Levels;
 use super::price::{Price, SMALL};
@@ -25,7 +28,7 @@ const SETTLED: u64 = 12;
 /// In every how manyth round paths from beyond are foreseen.
 const FORESIGHT: u64 = 5;
 /// No link is chosen.
-const NONE: u32 = u32::MAX;
+const NONE: u8 = u8::MAX;
 
 /// The links chosen for every host, and the load that follows.
 pub struct Search<'a> {
@@ -42,8 +45,8 @@ pub struct Search<'a> {
     hosts: Vec<(u32, u32, u32)>,
     /// The hosts of each switch that has some.
     on_switch: Vec<Range<usize>>,
-    /// The links chosen, a row of switches for each host.
-    chosen: Vec<u32>,
+    /// The links chosen, by their places on their switches: a row of switches for each host.
+    chosen: Vec<u8>,
     load: Vec<u64>,
     /// What one more switch's paths would add to a link at the most, without its slowness.
     bundle: u64,
@@ -77,19 +80,7 @@ impl<'a> Search<'a> {
                 on_switch.push(start..hosts.len());
             }
         }
-        let mut chosen = vec![NONE; hosts.len() * count];
-        for switch in 0..count {
-            let mut link_of = [NONE; 256];
-            for (place, link) in switches.links(switch).iter().enumerate() {
-                link_of[usize::from(link.port)] = first_link[switch] + place as u32;
-            }
-            let row = tables.row_at(switch);
-            for (host, &(at, lid, _)) in hosts.iter().enumerate() {
-                let local = at as usize == switch;
-                chosen[host * count + switch] =
-                    if local { NONE } else { link_of[usize::from(row[lid as usize])] };
-            }
-        }
+        let chosen = places(switches, tables, &hosts);
         let links = first_link[count] as usize;
         let all = || (0..count).flat_map(|switch| switches.links(switch));
         let most_weight = hosts.iter().map(|&(.., weight)| u64::from(weight)).max().unwrap_or(1);
@@ -118,15 +109,22 @@ impl<'a> Search<'a> {
     pub fn improve(&mut self, tables: &mut Tables) {
         let given = self.chosen.clone();
         let looks = self.count_loads();
-        self.look_everywhere(looks);
-        self.most = self.limits();
-        let found = (self.quality(), std::mem::replace(&mut self.chosen, given));
-        self.count_loads();
-        self.move_few();
-        if self.quality().0 > found.0.0 {
-            self.chosen = found.1;
+        // Where all destinations cannot be taken up several times, single entries are moved off the most loaded links.
+        if looks > WORK / 4 {
+            self.move_entries();
+        } else {
+            self.look();
+            self.count_loads();
+            self.most = self.limits();
+            let found = (self.quality(), std::mem::replace(&mut self.chosen, given.clone()));
+            self.count_loads();
+            self.move_few();
+            self.count_loads();
+            if self.quality().0 > found.0.0 {
+                self.chosen = found.1;
+            }
         }
-        self.write(tables);
+        self.write(tables, &given);
     }
 
     /// The loads of what is chosen. Says how many links finding all ways anew looks at.
@@ -142,18 +140,16 @@ impl<'a> Search<'a> {
         looks
     }
 
-    /// Takes up all destinations, or those on crowded links where all are too many, round after round.
-    fn look_everywhere(&mut self, looks: u64) {
-        let some = looks > WORK / 4;
+    /// Takes up all destinations, round after round.
+    fn look(&mut self) {
         let patience = self.patience();
         let least = if self.levels.least.len() > 1 { LITTLE_WORK } else { 0 };
-        let mut left = if some { WORK / 4 } else { WORK };
+        let mut left = WORK;
         let mut best = (self.quality(), self.chosen.clone());
         let mut better_at = 0;
         for round in 0..ROUNDS {
-            self.set_pricing(if some { Price::Beyond } else { Price::of_round(round) });
-            let hot = if some { self.hot_loads() } else { Vec::new() };
-            self.round(round, &mut left, &hot, &[]);
+            self.set_pricing(Price::of_round(round));
+            self.round(round, &mut left, &[], &[]);
             let quality = self.quality();
             if quality.0 < best.0.0 || round < SETTLED && quality < best.0 {
                 best = (quality, self.chosen.clone());
@@ -163,7 +159,6 @@ impl<'a> Search<'a> {
             }
         }
         self.chosen = best.1;
-        self.count_loads();
     }
 
     /// Takes up the destinations on links that carry more than their limit, and only those, until none does.
@@ -187,22 +182,23 @@ impl<'a> Search<'a> {
             }
         }
         self.chosen = best.1;
-        self.count_loads();
     }
 
     fn patience(&self) -> u64 {
         PATIENCE[usize::from(self.levels.least.len() < 2)]
     }
 
-    /// Takes up every destination on a link loaded beyond its `hot` load (all where there are none), the switches in an order drawn by the
-    /// number of the round. `home` are links that are taken wherever that keeps within the limits.
-    fn round(&mut self, round: u64, left: &mut u64, hot: &[u64], home: &[u32]) {
+    /// Takes up every destination on a link loaded beyond its `hot` load, or all where there are no such loads, the
+    /// switches in an order drawn by the number of the round. `home` are links that are taken wherever that keeps within
+    /// the limits.
+    fn round(&mut self, round: u64, left: &mut u64, hot: &[u64], home: &[u8]) {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(round);
         let mut order = self.on_switch.clone();
         for place in (1..order.len()).rev() {
             order.swap(place, (chance.next_u64() % (place as u64 + 1)) as usize);
         }
         let all = hot.is_empty();
+        let crowded = self.crowded(hot);
         self.foresees = round % FORESIGHT == FORESIGHT - 1;
         let mut ways = Ways::default();
         for hosts in order {
@@ -212,8 +208,8 @@ impl<'a> Search<'a> {
                     return;
                 }
                 if !all {
-                    *left = left.saturating_sub(self.switches.len() as u64 / 8);
-                    if !self.crosses(host, hot) {
+                    *left = left.saturating_sub(crowded.len() as u64);
+                    if !self.crosses(host, hot, &crowded) {
                         continue;
                     }
                 }
@@ -261,13 +257,6 @@ impl<'a> Search<'a> {
         self.levels.of_link.iter().enumerate().map(limit).collect()
     }
 
-    /// For each link a load that few of its level go beyond.
-    fn hot_loads(&self) -> Vec<u64> {
-        let (most, mean) = (self.most_loads(), self.mean_loads());
-        let hot: Vec<u64> = most.iter().zip(mean).map(|(most, mean)| mean + (most - mean) / 4 * 3).collect();
-        self.levels.of_link.iter().map(|&level| hot[usize::from(level)]).collect()
-    }
-
     /// The mean load at each level.
     fn mean_loads(&self) -> Vec<u64> {
         let mut sums = vec![(0, 0); self.levels.least.len()];
@@ -278,12 +267,32 @@ impl<'a> Search<'a> {
         sums.into_iter().map(|(sum, links): (u64, u64)| sum / links.max(1)).collect()
     }
 
-    /// Whether paths to a host use a link loaded beyond its `hot` load.
-    fn crosses(&self, host: usize, hot: &[u64]) -> bool {
+    /// The links loaded beyond their `hot` loads: switch and place there.
+    fn crowded(&self, hot: &[u64]) -> Vec<(u32, u8)> {
+        let of_switch = |switch: usize| {
+            let links = self.first_link[switch] as usize..self.first_link[switch + 1] as usize;
+            links.enumerate().map(move |(place, link)| (switch as u32, place as u8, link))
+        };
+        let all = (0..self.switches.len()).flat_map(of_switch);
+        let beyond = all.filter(|&(.., link)| hot.get(link).is_some_and(|&hot| self.load[link] > hot));
+        beyond.map(|(switch, place, _)| (switch, place)).collect()
+    }
+
+    /// Whether paths to a host use one of the `crowded` links that is so still.
+    fn crosses(&self, host: usize, hot: &[u64], crowded: &[(u32, u8)]) -> bool {
         let count = self.switches.len();
         let row = &self.chosen[host * count..(host + 1) * count];
-        let is_hot = |link: usize| self.load[link] > hot[link];
-        row.iter().any(|&link| link != NONE && is_hot(link as usize))
+        crowded.iter().any(|&(switch, place)| {
+            let link = (self.first_link[switch as usize] + u32::from(place)) as usize;
+            row[switch as usize] == place && self.load[link] > hot[link]
+        })
+    }
+
+    /// The link that a host's row holds for a switch.
+    #[inline]
+    fn link(&self, start: usize, switch: usize) -> Option<usize> {
+        let place = self.chosen[start + switch];
+        (place != NONE).then(|| self.first_link[switch] as usize + usize::from(place))
     }
 
     fn find_ways(&self, host: usize, ways: &mut Ways) {
@@ -308,11 +317,8 @@ impl<'a> Search<'a> {
             self.weight[switch as usize] = receives * u64::from(self.switches.hosts(switch as usize));
         }
         for &switch in ways.order.iter().rev() {
-            let (link, weight) = (self.chosen[start + switch as usize], self.weight[switch as usize]);
-            if link == NONE || weight == 0 {
-                continue;
-            }
-            let link = link as usize;
+            let weight = self.weight[switch as usize];
+            let Some(link) = self.link(start, switch as usize).filter(|_| weight > 0) else { continue };
             visit(&mut self.load[link], weight * self.slowness[link]);
             self.set_price(link);
             self.weight[self.peer_of[link] as usize] += weight;
@@ -322,61 +328,63 @@ impl<'a> Search<'a> {
     /// Chooses every switch's link to a host anew, the nearest switches first: the one of `home` where that stays
     /// within the limits, else the one on whose way least is waiting. Paths count at once, so that not all run to the
     /// same idle link: those of the switch's own hosts, and until these are known as many from beyond as came by before.
-    fn choose(&mut self, ways: &Ways, host: usize, home: &[u32]) {
+    fn choose(&mut self, ways: &Ways, host: usize, home: &[u8]) {
         let start = host * self.switches.len();
         let receives = u64::from(self.hosts[host].2);
         for (place, &switch) in ways.order.iter().enumerate() {
             let own = receives * u64::from(self.switches.hosts(switch as usize));
             let slot = start + switch as usize;
+            let first = self.first_link[switch as usize];
             let before = self.chosen[slot];
             let at_home = home.get(slot).copied().unwrap_or(NONE);
             let mut best = (f64::INFINITY, NONE);
             for &(link, peer) in ways.links(place) {
                 let mut cost = self.price[link as usize];
                 let mut at = peer as usize;
-                while self.chosen[start + at] != NONE && cost <= best.0 {
-                    let link = self.chosen[start + at] as usize;
+                while let Some(link) = self.link(start, at).filter(|_| cost <= best.0) {
                     cost += self.price[link];
                     at = self.peer_of[link] as usize;
                 }
-                if link == at_home && cost < MOST_HOPS * SMALL {
+                let place = (link - first) as u8;
+                if place == at_home && cost < MOST_HOPS * SMALL {
                     cost = 0.0;
                 }
                 // Of equals the one that serves already.
-                if cost < best.0 || (cost == best.0 && link == before) {
-                    best = (cost, link);
+                if cost < best.0 || (cost == best.0 && place == before) {
+                    best = (cost, place);
                 }
             }
             self.chosen[slot] = best.1;
             let through = if self.foresees { self.weight[switch as usize] } else { own };
             self.weight[switch as usize] = through - own;
-            self.add_to(best.1, through);
-            let mut at = best.1;
-            while own > 0 && at != NONE {
-                let next = self.peer_of[at as usize] as usize;
-                at = self.chosen[start + next];
-                if at != NONE {
+            let mut at = self.link(start, switch as usize);
+            if let Some(link) = at {
+                self.add_to(link, through);
+            }
+            while let Some(link) = at.filter(|_| own > 0) {
+                let next = self.peer_of[link] as usize;
+                at = self.link(start, next);
+                if let Some(link) = at {
                     let expected = own.min(self.weight[next]);
                     self.weight[next] -= expected;
-                    self.add_to(at, own - expected);
+                    self.add_to(link, own - expected);
                 }
             }
         }
         for &switch in &ways.order {
             let never_came = std::mem::take(&mut self.weight[switch as usize]);
-            let link = self.chosen[start + switch as usize];
-            if never_came > 0 && link != NONE {
-                self.load[link as usize] -= never_came * self.slowness[link as usize];
-                self.set_price(link as usize);
+            if let Some(link) = self.link(start, switch as usize).filter(|_| never_came > 0) {
+                self.load[link] -= never_came * self.slowness[link];
+                self.set_price(link);
             }
         }
     }
 
     #[inline]
-    fn add_to(&mut self, link: u32, paths: u64) {
-        if paths > 0 && link != NONE {
-            self.load[link as usize] += paths * self.slowness[link as usize];
-            self.set_price(link as usize);
+    fn add_to(&mut self, link: usize, paths: u64) {
+        if paths > 0 {
+            self.load[link] += paths * self.slowness[link];
+            self.set_price(link);
         }
     }
 
@@ -389,19 +397,46 @@ impl<'a> Search<'a> {
         (beyond, squares)
     }
 
-    fn write(&self, tables: &mut Tables) {
+    /// Writes what differs from what was given.
+    fn write(&self, tables: &mut Tables, given: &[u8]) {
         let count = self.switches.len();
         for (host, &(_, lid, _)) in self.hosts.iter().enumerate() {
-            for switch in 0..count {
-                let link = self.chosen[host * count + switch];
-                if link != NONE {
-                    let place = (link - self.first_link[switch]) as usize;
-                    let port = self.switches.links(switch)[place].port;
-                    tables.set(self.switches.node(switch), lid, port);
-                }
+            let row = host * count..(host + 1) * count;
+            let rows = self.chosen[row.clone()].iter().zip(&given[row]).enumerate();
+            for (switch, (&place, _)) in rows.filter(|&(_, (place, given))| place != given && *place != NONE)
+            {
+                let port = self.switches.links(switch)[usize::from(place)].port;
+                tables.set(self.switches.node(switch), lid, port);
             }
         }
     }
+}
+
+/// The places of the links that tables choose, a row of switches for each host.
+fn places(switches: &Switches, tables: &Tables, hosts: &[(u32, u32, u32)]) -> Vec<u8> {
+    /// Hosts whose rows are filled together: reading along a switch's table and writing along a host's row both stay
+    /// near.
+    const TOGETHER: usize = 64;
+    let count = switches.len();
+    let mut place_of = vec![NONE; count * 256];
+    for switch in 0..count {
+        for (place, link) in switches.links(switch).iter().enumerate() {
+            place_of[switch * 256 + usize::from(link.port)] = place as u8;
+        }
+    }
+    let mut chosen = vec![NONE; hosts.len() * count];
+    let rows = chosen.par_chunks_mut((TOGETHER * count).max(1)).zip(hosts.par_chunks(TOGETHER));
+    rows.for_each(|(rows, hosts)| {
+        for switch in 0..count {
+            let (row, place_of) = (tables.row_at(switch), &place_of[switch * 256..(switch + 1) * 256]);
+            for (host, &(at, lid, _)) in hosts.iter().enumerate() {
+                if at as usize != switch {
+                    rows[host * count + switch] = place_of[usize::from(row[lid as usize])];
+                }
+            }
+        }
+    });
+    chosen
 }
 
 /// More hops than a path has whose price is looked at as one within the limits.
