@@ -108,7 +108,8 @@ impl Exchange {
                 self.gone += 1;
             }
         }
-        self.window.begin_sending(self.on_the_wire());
+        let on_the_wire = self.on_the_wire();
+        self.window.begin_sending(now, on_the_wire);
     }
 
     /// A request waits its turn at the target.
@@ -149,7 +150,8 @@ impl Exchange {
                 self.resend.pop_front();
                 continue;
             }
-            if !self.window.take(self.on_the_wire()) {
+            let on_the_wire = self.on_the_wire();
+            if !self.window.take(now, on_the_wire) {
                 return None;
             }
             self.resend.pop_front();
@@ -170,7 +172,7 @@ impl Exchange {
     /// The next target whose turn it is, if the window has room; its front request is [`Exchange::front`].
     pub fn next_target(&mut self) -> Option<Target> {
         let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
-        if !self.window.has_room(counted) || self.under_way >= MOST_UNDER_WAY {
+        if self.queue.is_empty() || self.under_way >= MOST_UNDER_WAY || !self.window.has_room(counted) {
             return None;
         }
         self.queue.next_target(self.window.size())
@@ -207,7 +209,7 @@ impl Exchange {
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
     pub fn begin(&mut self, now: Time, target: Target, request: Request, hops: u8, keep: bool) -> u32 {
         let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
-        self.window.take(counted);
+        self.window.take(now, counted);
         if !keep {
             self.queue.pop(target);
         }
@@ -363,6 +365,7 @@ impl Exchange {
     /// When the next request's time is up.
     pub fn next_deadline(&mut self) -> Option<Time> {
         let mut next = self.resent.front().map(|&(due, _)| due).filter(|_| !self.queue.is_empty());
+        next = [next, self.window.next_burst()].into_iter().flatten().min();
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
                 if self.is_stale(tid, attempt) {

@@ -3,11 +3,13 @@
 //! Subnet management has no flow control: a switch has a few buffers a port for it, and drops what comes beyond. So
 //! three things hold the manager back.
 //!
-//! - **Bursts.** MADs leave in step with answers, two for each while the window opens, one after; from rest no more
-//!   than three leave together. What is sent again keeps to this too.
-//! - **Delay.** The window opens by one for each answer up to its mark, or until answers take a quarter longer than the
-//!   fastest ever did over as many hops: then a queue has formed somewhere. From there it only creeps, and only while
-//!   there is next to no queue.
+//! - **Bursts.** MADs leave in step with answers, two for each while the window opens, one after; and no more than three
+//!   leave together, however many answers came at once: they all go over the first link. What is sent again keeps to
+//!   this too.
+//! - **Delay.** The window opens by one for each answer up to its mark, or until even the quickest of a few answers took a
+//!   quarter longer than the fastest ever did over as many hops: then a queue has formed that all have to wait in. From
+//!   there it only creeps, and only while there is next to no queue. The quickest, since one may have waited for a busy
+//!   switch, and many for a manager that was computing when they came.
 //! - **Loss.** Where something is lost all the same, the window remembers three quarters of where that was as its mark
 //!   and falls back to half.
 //!
@@ -19,6 +21,10 @@ use ib::Time;
 
 /// MADs that may leave together from rest: what one port of a switch can hold, and a place for others.
 const BURST: usize = 3;
+/// How long after a burst the next may leave: time for the first switch to pass it on.
+const PACE: Duration = Duration::from_micros(4);
+/// Answers of which the quickest tells of queues.
+const FEW: u32 = 16;
 /// MADs under way to begin with.
 const FIRST: f64 = 4.0;
 /// The first mark: a path of a few hops holds more, but two paths may share a switch.
@@ -38,13 +44,21 @@ pub(super) struct Window {
     mark: f64,
     most: f64,
     flow_controlled: bool,
-    /// How many may leave now.
+    /// How many may leave for the answers that came.
     allowance: usize,
     answers: usize,
+    /// How many may leave together now, and when as many as ever may again.
+    burst: usize,
+    next_burst: Time,
+    /// Whether something waits for the next burst alone.
+    waits: bool,
     /// The shortest time of an answer, by hops; nanoseconds.
     shortest: [u32; 64],
     /// Times of answers by the shortest of their distance: a running mean.
     stretch: f32,
+    /// The same of the quickest of the last few, and of those that are being counted.
+    quickest: f32,
+    counting: (u32, f32),
     last_loss: Option<Time>,
 }
 
@@ -63,8 +77,13 @@ impl Window {
             flow_controlled,
             allowance: 0,
             answers: 0,
+            burst: BURST,
+            next_burst: Time::ZERO,
+            waits: false,
             shortest: [u32::MAX; 64],
             stretch: 1.0,
+            quickest: 1.0,
+            counting: (0, f32::MAX),
             last_loss: None,
         }
     }
@@ -74,25 +93,44 @@ impl Window {
     }
 
     /// A turn to send begins, with so many MADs on the wire.
-    pub fn begin_sending(&mut self, on_the_wire: usize) {
-        self.allowance = self.allowance.min(BURST) + 2 * std::mem::take(&mut self.answers);
+    pub fn begin_sending(&mut self, now: Time, on_the_wire: usize) {
+        let answers = std::mem::take(&mut self.answers);
+        self.waits = false;
         if self.flow_controlled {
-            self.allowance = usize::MAX / 2;
-        } else if on_the_wire == 0 {
-            self.allowance = self.allowance.max(BURST);
+            (self.allowance, self.burst) = (usize::MAX / 2, usize::MAX / 2);
+            return;
+        }
+        self.allowance = match on_the_wire {
+            // From rest: what did not leave for want of anything to send is not saved up.
+            0 => BURST,
+            _ => (self.allowance + 2 * answers).min(2 * self.size()),
+        };
+        if now >= self.next_burst {
+            self.burst = BURST;
         }
     }
 
     /// Whether one more may leave beside so many under way.
-    pub fn has_room(&self, under_way: usize) -> bool {
-        self.allowance > 0 && under_way < self.size()
+    pub fn has_room(&mut self, under_way: usize) -> bool {
+        let room = self.allowance > 0 && under_way < self.size();
+        self.waits = room && self.burst == 0;
+        room && self.burst > 0
     }
 
     /// Takes the room for one more, if there is any.
-    pub fn take(&mut self, under_way: usize) -> bool {
+    pub fn take(&mut self, now: Time, under_way: usize) -> bool {
         let room = self.has_room(under_way);
-        self.allowance = self.allowance.saturating_sub(usize::from(room));
+        if room {
+            self.allowance -= 1;
+            self.burst -= 1;
+            self.next_burst = now + PACE;
+        }
         room
+    }
+
+    /// When what waits for others to be gone from the first link may leave.
+    pub fn next_burst(&self) -> Option<Time> {
+        self.waits.then_some(self.next_burst)
     }
 
     /// A request was answered; over how many hops and how long after its only sending.
@@ -102,14 +140,20 @@ impl Window {
         let took = u32::try_from(took.as_nanos()).unwrap_or(u32::MAX).max(1);
         let shortest = &mut self.shortest[usize::from(hops & 63)];
         *shortest = took.min(*shortest);
-        self.stretch += (took as f32 / *shortest as f32 - self.stretch) / 16.0;
+        let stretch = took as f32 / *shortest as f32;
+        self.stretch += (stretch - self.stretch) / 16.0;
+        self.counting = (self.counting.0 + 1, self.counting.1.min(stretch));
+        if self.counting.0 == FEW {
+            self.quickest = self.counting.1;
+            self.counting = (0, f32::MAX);
+        }
         if self.size < self.mark {
-            if self.stretch > QUEUED && self.size > FIRST {
+            if self.quickest > QUEUED && self.size > FIRST {
                 self.mark = self.size;
             } else {
                 self.size += 1.0;
             }
-        } else if self.stretch < EASY {
+        } else if self.quickest < EASY {
             self.size += 1.0 / CREEP;
         }
         self.size = self.size.min(self.most);
@@ -166,8 +210,11 @@ mod tests {
     #[test]
     fn a_wire_with_flow_control_is_filled_at_once() {
         let mut window = Window::new(0, 4096, true);
-        window.begin_sending(0);
-        assert_eq!((0..1000).take_while(|&under_way| window.take(under_way)).count(), FLOW_CONTROLLED);
+        window.begin_sending(Time(0), 0);
+        assert_eq!(
+            (0..1000).take_while(|&under_way| window.take(Time(0), under_way)).count(),
+            FLOW_CONTROLLED
+        );
         assert_eq!(Window::new(8, 4096, true).size(), 8);
     }
 
@@ -175,12 +222,16 @@ mod tests {
     fn few_leave_together() {
         let mut window = Window::new(0, 4096, false);
         (0..60).for_each(|_| window.answered(QUICK));
-        window.begin_sending(0);
-        window.begin_sending(0);
-        let sent = (0..100).take_while(|&under_way| window.take(under_way)).count();
-        assert_eq!(sent, BURST, "what was not used is not saved up");
-        window.answered(QUICK);
-        window.begin_sending(3);
-        assert_eq!((3..100).take_while(|&under_way| window.take(under_way)).count(), 2);
+        let leave = |window: &mut Window, now: u64, on_the_wire: usize| {
+            window.begin_sending(Time(now), on_the_wire);
+            (on_the_wire..100).take_while(|&under_way| window.take(Time(now), under_way)).count()
+        };
+        assert_eq!(leave(&mut window, 0, 0), BURST);
+        assert_eq!(leave(&mut window, 0, 3), 0, "not at once");
+        (0..4).for_each(|_| window.answered(QUICK));
+        assert_eq!(leave(&mut window, 20_000, 1), BURST, "however many answers came");
+        assert_eq!(window.next_burst(), Some(Time(24_000)));
+        assert_eq!(leave(&mut window, 24_000, 4), 2);
+        assert_eq!(window.next_burst(), None, "the window is full");
     }
 }
