@@ -108,6 +108,9 @@ impl SubnetManager {
         let held = devices.ports[port.index()];
         let mut wanted = held;
         if self.is_end_port(port) {
+            if wanted.gid_prefix == 0 {
+                wanted.gid_prefix = ib::Gid::DEFAULT_PREFIX;
+            }
             wanted.lid = fabric.lid(port);
             wanted.sm_lid = devices.own.map_or(ib::Lid::NONE, |own| fabric.lid(own));
             wanted.sm_sl = devices.own.map_or(0, |own| self.service_level_to(port, fabric.lid(own)));

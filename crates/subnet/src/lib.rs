@@ -16,6 +16,7 @@
 //! | every link goes from INIT over ARMED to ACTIVE | `activation` |
 //! | changes are looked for, traps are heard | `sweep` |
 //! | what was lost is healed around, what comes back is taken in | `healing` |
+//! | hosts are told which path to take, and by which service level | `administrator` |
 //! | other managers are heard and answered | `standby` |
 //!
 //! Below them `exchange` keeps what is under way: which requests wait, how many may fly at once, which answer belongs
@@ -26,6 +27,7 @@
 
 mod activation;
 mod addressing;
+mod administrator;
 mod config;
 mod devices;
 mod discovery;

@@ -3,11 +3,12 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use fabric::{Fabric, NodeId, NodeKind};
-use ib::{Method, Packet, Time};
+use ib::{ManagementClass, Method, Packet, Time};
 use routing::{Lanes, Tables, Verification};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
+use crate::administrator::Administrator;
 use crate::config::Config;
 use crate::devices::Devices;
 use crate::event::{Event, Input, Work};
@@ -88,6 +89,7 @@ pub struct SubnetManager {
     pub(crate) lanes: Lanes,
     /// What switches hold of lanes, as far as it is known.
     pub(crate) mappings: FxHashMap<ib::Guid, HeldMappings>,
+    pub(crate) administrator: Administrator,
     pub(crate) programming: Programming,
     /// All tables were emptied in this bring-up, so that lanes could change.
     pub(crate) cleared: bool,
@@ -130,6 +132,7 @@ impl SubnetManager {
             heights: None,
             lanes: Lanes::one(),
             mappings: FxHashMap::default(),
+            administrator: Administrator::default(),
             programming: Programming::Plain,
             cleared: false,
             ways_changed: false,
@@ -409,6 +412,10 @@ impl SubnetManager {
 
     fn packet(&mut self, now: Time, packet: &Packet) {
         let mad = &packet.mad;
+        if mad.class() == ManagementClass::SUBN_ADM {
+            self.administer(packet);
+            return;
+        }
         match mad.method() {
             Method::GET_RESP => self.answer(now, packet),
             Method::TRAP => self.trap(now, packet),

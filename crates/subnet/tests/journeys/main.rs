@@ -7,6 +7,7 @@
 //! | `fabrics` | small fabrics to be at home in |
 //! | `judges` | what must hold when a fabric is up, read from the devices themselves |
 //! | `bring_up` | fabrics of every shape come up |
+//! | `administration` | hosts ask for paths |
 //! | `again` | a second bring-up writes nothing; the same inputs give the same outputs |
 //! | `lanes` | engines for several virtual lanes, proven by what devices hold |
 //! | `lids` | LIDs persist, conflicts are resolved, too many hosts are refused |
@@ -18,6 +19,7 @@
 
 #![allow(clippy::print_stdout, reason = "shown with the test that fails")]
 
+mod administration;
 mod again;
 mod bring_up;
 mod changes;
