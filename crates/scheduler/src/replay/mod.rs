@@ -1,0 +1,3 @@
+//! Replays: the jobs of a trace through a cluster under a policy.
+
+pub mod inflate;
