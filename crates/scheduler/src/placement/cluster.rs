@@ -24,7 +24,8 @@ pub struct State {
 }
 
 impl State {
-    fn of(stock: &Stock, node: NodeIndex, sizes: u16) -> Self {
+    /// What a node has left.
+    pub fn of(stock: &Stock, node: NodeIndex, sizes: u16) -> Self {
         let mut gpus = SmallVec::from_slice(stock.gpus_free_milli(node));
         gpus.sort_unstable();
         Self {
@@ -56,6 +57,25 @@ impl State {
             || self.model.is_some_and(|model| demand.models.contains(model))
                 && self.gpus.len() >= gpus
                 && self.gpus[self.gpus.len() - gpus] >= demand.gpu_milli
+    }
+
+    /// How many demands like this a node of this state could take one after another. Shares are of one GPU;
+    /// of several, whole ones are wanted.
+    pub fn copies(&self, demand: &Demand) -> u32 {
+        if !self.fits(demand) {
+            return 0;
+        }
+        let by_gpu = match demand.gpus {
+            0 => u32::MAX,
+            1 => self.gpus.iter().map(|&free| u32::from(free / demand.gpu_milli)).sum(),
+            gpus => {
+                let first = self.gpus.partition_point(|&free| free < demand.gpu_milli);
+                (self.gpus.len() - first) as u32 / u32::from(gpus)
+            }
+        };
+        let by_cpu = self.cpu_milli.checked_div(demand.cpu_milli).unwrap_or(u32::MAX);
+        let by_memory = self.memory_mib.checked_div(demand.memory_mib).unwrap_or(u32::MAX);
+        by_gpu.min(by_cpu).min(by_memory)
     }
 
     /// The GPUs that have least left but enough, by their place in `gpus`; for a demand that fits.

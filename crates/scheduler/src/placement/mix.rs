@@ -92,26 +92,6 @@ impl Mix {
         }
         f64::from(state.gpu_milli()) - usable
     }
-
-    /// How many tasks of a class a node of this state could take, summed over the classes by their share and by the
-    /// thousandths of GPUs that a task takes.
-    pub fn copies(&self, state: &State) -> f64 {
-        let mut sum = 0.0;
-        for Popular { demand, share } in &self.popular {
-            if demand.gpus == 0 || state.model.is_none_or(|model| !demand.models.contains(model)) {
-                continue;
-            }
-            let by_gpu = if demand.gpus == 1 {
-                state.gpus.iter().map(|&free| u32::from(free / demand.gpu_milli)).sum()
-            } else {
-                let first = state.gpus.partition_point(|&free| free < demand.gpu_milli);
-                (state.gpus.len() - first) as u32 / u32::from(demand.gpus)
-            };
-            let by_cpu = state.cpu_milli.checked_div(demand.cpu_milli).unwrap_or(u32::MAX);
-            sum += share * f64::from(by_gpu.min(by_cpu)) * f64::from(demand.gpu_milli_total());
-        }
-        sum
-    }
 }
 
 fn same_gpus(popular: &[Popular], model: ModelIndex) -> Vec<SameGpus> {

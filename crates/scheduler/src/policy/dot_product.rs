@@ -19,7 +19,8 @@ impl DotProduct {
 impl Score for DotProduct {
     fn score(&self, state: &State, demand: &Demand) -> Scored {
         let cpu = f64::from(state.cpu_milli) * f64::from(demand.cpu_milli) / self.0.cpu_milli.powi(2);
-        let gpu = f64::from(state.gpu_milli()) * f64::from(demand.gpu_milli_total()) / self.0.gpu_milli.powi(2);
+        let gpu =
+            f64::from(state.gpu_milli()) * f64::from(demand.gpu_milli_total()) / self.0.gpu_milli.powi(2);
         Scored { score: -in_steps(1.0 - 0.5 * (cpu + gpu)), gpus: state.tightest(demand) }
     }
 }

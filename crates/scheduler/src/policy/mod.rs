@@ -107,7 +107,12 @@ enum Chooser {
 
 impl Policy {
     /// A policy for a stock and the mix of a workload, of these demands; `seed` is what it draws chance from.
-    pub fn new<'a>(kind: Kind, stock: &Stock, workload: impl IntoIterator<Item = &'a Demand>, seed: u64) -> Self {
+    pub fn new<'a>(
+        kind: Kind,
+        stock: &Stock,
+        workload: impl IntoIterator<Item = &'a Demand>,
+        seed: u64,
+    ) -> Self {
         let largest = Largest::of(stock);
         let mix = |workload| Mix::new(workload, stock.models().len());
         Self(match kind {
@@ -120,7 +125,9 @@ impl Policy {
                 Chooser::GpuClustering(Best::new(gpu_clustering::GpuClustering::new(largest)))
             }
             Kind::Fgd => Chooser::Fgd(Best::new(fgd::Fgd::new(mix(Vec::from_iter(workload))))),
-            Kind::Heddle => Chooser::Heddle(Best::new(heddle::Heddle::new(mix(Vec::from_iter(workload))))),
+            Kind::Heddle => {
+                Chooser::Heddle(Best::new(heddle::Heddle::new(mix(Vec::from_iter(workload)), stock)))
+            }
         })
     }
 

@@ -37,7 +37,9 @@ impl Random {
         let enough = || (0..free.len()).filter(|&gpu| free[gpu] >= demand.gpu_milli);
         if demand.gpus == 1 && demand.gpu_milli < WHOLE_GPU {
             let drawn = below(&mut self.0, enough().count());
-            return drawn.and_then(|drawn| enough().nth(drawn)).map_or(GpuSet::NONE, |gpu| GpuSet::NONE.with(gpu));
+            return drawn
+                .and_then(|drawn| enough().nth(drawn))
+                .map_or(GpuSet::NONE, |gpu| GpuSet::NONE.with(gpu));
         }
         enough().take(usize::from(demand.gpus)).fold(GpuSet::NONE, GpuSet::with)
     }

@@ -3,8 +3,12 @@
 //! Bytes may come from anywhere: a line that cannot be, such as a negative time, is counted and named, and skipped or
 //! refused as the caller wants. No reader panics.
 
-pub mod csv;
+mod csv;
+pub mod helios;
+pub mod native;
 pub mod openb;
+pub mod sacct;
+pub mod swf;
 mod time;
 
 use std::fmt;
@@ -32,6 +36,112 @@ pub struct ReadOptions {
     pub bad_lines: BadLines,
     /// Whether a job without a submit time or a run time is a bad line. Where only the order matters it is not.
     pub times_wanted: bool,
+    /// Where a format knows no nodes: the most GPUs of a part.
+    pub gpus_a_part: u16,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { bad_lines: BadLines::Refuse, times_wanted: true, gpus_a_part: 8 }
+    }
+}
+
+/// A format of jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Heddle's own CSV.
+    Native,
+    /// openb's tasks.
+    Openb,
+    /// The Standard Workload Format.
+    Swf,
+    /// Slurm's `sacct --parsable2`.
+    Sacct,
+    /// Helios' `cluster_log.csv`.
+    Helios,
+}
+
+impl Format {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Native, "csv"),
+        (Self::Openb, "openb"),
+        (Self::Swf, "swf"),
+        (Self::Sacct, "sacct"),
+        (Self::Helios, "helios"),
+    ];
+
+    /// The format of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(format, _)| *format)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+    }
+
+    /// The format that the first line speaks of.
+    pub fn detect(bytes: &[u8]) -> Self {
+        let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+        let first = start.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        let has = |name: &str| first.split([',', '|']).any(|column| column.trim() == name);
+        match () {
+            () if has("num_gpu") => Self::Openb,
+            () if has("gpu_num") => Self::Helios,
+            () if has("JobID") => Self::Sacct,
+            () if has("submit_s") => Self::Native,
+            () if first.starts_with(';') || first.split_whitespace().count() == 18 => Self::Swf,
+            () => Self::Native,
+        }
+    }
+}
+
+/// Reads jobs of any format.
+///
+/// # Errors
+/// Where the file is not of the format, or a line cannot be and such lines are refused.
+pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> Result<Trace, TraceError> {
+    let trace = match format {
+        Format::Native => native::jobs(file, bytes, options),
+        Format::Openb => openb::jobs(file, bytes, options),
+        Format::Swf => swf::jobs(file, bytes, options),
+        Format::Sacct => sacct::jobs(file, bytes, options),
+        Format::Helios => helios::jobs(file, bytes, options),
+    }?;
+    if trace.jobs.is_empty() {
+        let first =
+            trace.bad.first().map_or(String::new(), |bad| format!("; line {}: {}", bad.line, bad.what));
+        let what = format!("there is no job in it, read as {}{first}", format.name());
+        let mend = "is it the right file? Another format can be named".to_owned();
+        return Err(TraceError { file: file.to_owned(), line: 0, what, mend });
+    }
+    Ok(trace)
+}
+
+/// Splits GPUs into equal parts of so many at most; where they do not divide, the parts are rounded up.
+fn in_parts(gpus: u64, most: u16) -> (u32, u16) {
+    let most = u64::from(most.max(1));
+    if gpus <= most {
+        return (1, gpus as u16);
+    }
+    let parts = gpus.div_ceil(most);
+    (parts.min(u64::from(u32::MAX)) as u32, gpus.div_ceil(parts) as u16)
+}
+
+/// Shares are of one GPU: 0.8 of one is not 0.4 of two.
+fn check_share(gpus: u16, gpu_milli: u16) -> Result<(), String> {
+    let possible = match gpus {
+        0 => gpu_milli == 0,
+        1 => (1..=pool::stock::WHOLE_GPU).contains(&gpu_milli),
+        _ => gpu_milli == pool::stock::WHOLE_GPU,
+    };
+    let what = || {
+        format!(
+            "{gpus} GPUs at {gpu_milli} thousandths each: a share is of one GPU, of several all are wanted"
+        )
+    };
+    possible.then_some(()).ok_or_else(what)
 }
 
 /// A line that cannot be.

@@ -5,7 +5,7 @@
 //! files `gpu_spec, qos, pod_phase, creation_time, deletion_time, scheduled_time`, times in seconds.
 
 use pool::Stock;
-use pool::stock::{Capacity, WHOLE_GPU};
+use pool::stock::Capacity;
 
 use super::csv::{Row, Table, small};
 use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
@@ -16,7 +16,7 @@ use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
 /// Where a column is lacking or a line cannot be: a cluster with nodes left out would be another cluster.
 pub fn nodes(file: &str, bytes: &[u8]) -> Result<Stock, TraceError> {
     let text = String::from_utf8_lossy(bytes);
-    let options = ReadOptions { bad_lines: super::BadLines::Refuse, times_wanted: false };
+    let options = ReadOptions { times_wanted: false, ..ReadOptions::default() };
     let gatherer = Gatherer::new(file, options);
     let table = Table::new(&text, ',', &["sn", "cpu_milli", "memory_mib", "gpu", "model"], &gatherer)?;
     let [cpu, memory, gpu, model] =
@@ -82,15 +82,16 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
     let [name, cpu, memory, num_gpu, gpu_milli, spec, qos, created, deleted, scheduled] = *columns;
     let gpus = small(row.whole(num_gpu, "num_gpu", 0)?, "num_gpu")?;
     let gpu_milli: u16 = small(row.whole(gpu_milli, "gpu_milli", 0)?, "gpu_milli")?;
-    if gpu_milli > WHOLE_GPU || (gpus > 0) != (gpu_milli > 0) {
-        return Err(format!("num_gpu is {gpus} and gpu_milli {gpu_milli}: give both, or neither"));
-    }
+    super::check_share(gpus, gpu_milli)?;
     let submit = row.time_ms(created, "creation_time")?;
     let end = row.time_ms(deleted, "deletion_time")?;
     let start = row.time_ms(scheduled, "scheduled_time")?;
     let run_ms = match (start.or(submit), end) {
         (Some(start), Some(end)) if end < start => {
-            return Err(format!("the run time is negative: it ends {} s before it starts", (start - end) / 1000));
+            return Err(format!(
+                "the run time is negative: it ends {} s before it starts",
+                (start - end) / 1000
+            ));
         }
         (Some(start), Some(end)) => Some(end - start),
         _ => None,

@@ -17,7 +17,7 @@ pub(crate) fn parse_ms(text: &str) -> Result<u64, String> {
 
 /// Seconds as milliseconds, where they are not negative and not beyond a hundred thousand years.
 pub(crate) fn from_seconds(seconds: f64) -> Option<u64> {
-    (seconds >= 0.0 && seconds < 3.2e12).then(|| (seconds * 1000.0).round() as u64)
+    (0.0..3.2e12).contains(&seconds).then(|| (seconds * 1000.0).round() as u64)
 }
 
 fn from_date(text: &str) -> Option<u64> {
@@ -34,7 +34,8 @@ fn from_date(text: &str) -> Option<u64> {
         && second <= 60;
     // Years begin in March: then the day that some have more stands last.
     let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - DAYS_TO_EPOCH;
+    let days =
+        year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1 - DAYS_TO_EPOCH;
     let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
     possible.then(|| seconds as u64 * 1000)
 }
