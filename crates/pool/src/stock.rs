@@ -294,6 +294,17 @@ impl Stock {
         Ok(node)
     }
 
+    /// A stock of these nodes in this order, all of them free and open; nodes that are not there are left out.
+    #[must_use]
+    pub fn reordered(&self, nodes: &[NodeIndex]) -> Self {
+        let mut stock = Self { models: self.models.clone(), ..Self::new() };
+        for &node in nodes.iter().filter(|node| node.at() < self.len()) {
+            // What was put into one stock can be put into another that knows the same models.
+            let _ = stock.add_node(&self.capacity(node));
+        }
+        stock
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.cpu_milli.len()

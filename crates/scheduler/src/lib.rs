@@ -3,3 +3,8 @@
 //! Deterministic: the same inputs give the same placements on any machine.
 
 pub mod forecast;
+pub mod placement;
+pub mod policy;
+mod random;
+pub mod replay;
+pub mod trace;

@@ -1,0 +1,333 @@
+//! Traces: what was asked of a cluster and when. A reader a format, from bytes to values.
+//!
+//! Bytes may come from anywhere: a line that cannot be, such as a negative time, is counted and named, and skipped or
+//! refused as the caller wants. No reader panics.
+
+mod csv;
+pub mod helios;
+pub mod native;
+pub mod openb;
+pub mod sacct;
+pub mod swf;
+mod time;
+
+use std::fmt;
+
+use pool::Stock;
+use pool::stock::{Demand, ModelSet};
+use rustc_hash::FxHashMap;
+
+/// Bad lines are named one by one up to this number; all are counted.
+pub const MOST_NAMED: usize = 20;
+
+/// What becomes of lines that cannot be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BadLines {
+    /// They are left out and counted.
+    Skip,
+    /// The first of them ends the reading.
+    Refuse,
+}
+
+/// How to read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReadOptions {
+    /// What becomes of lines that cannot be.
+    pub bad_lines: BadLines,
+    /// Whether a job without a submit time or a run time is a bad line. Where only the order matters it is not.
+    pub times_wanted: bool,
+    /// Where a format knows no nodes: the most GPUs of a part.
+    pub gpus_a_part: u16,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { bad_lines: BadLines::Refuse, times_wanted: true, gpus_a_part: 8 }
+    }
+}
+
+/// A format of jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Heddle's own CSV.
+    Native,
+    /// openb's tasks.
+    Openb,
+    /// The Standard Workload Format.
+    Swf,
+    /// Slurm's `sacct --parsable2`.
+    Sacct,
+    /// Helios' `cluster_log.csv`.
+    Helios,
+}
+
+impl Format {
+    /// All of them, with their names.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::Native, "csv"),
+        (Self::Openb, "openb"),
+        (Self::Swf, "swf"),
+        (Self::Sacct, "sacct"),
+        (Self::Helios, "helios"),
+    ];
+
+    /// The format of a name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| *known == name).map(|(format, _)| *format)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(format, _)| *format == self).map_or("", |(_, name)| name)
+    }
+
+    /// The format that the first line speaks of.
+    pub fn detect(bytes: &[u8]) -> Self {
+        let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+        let first = start.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        let has = |name: &str| first.split([',', '|']).any(|column| column.trim() == name);
+        match () {
+            () if has("num_gpu") => Self::Openb,
+            () if has("gpu_num") => Self::Helios,
+            () if has("JobID") => Self::Sacct,
+            () if has("submit_s") => Self::Native,
+            () if first.starts_with(';') || first.split_whitespace().count() == 18 => Self::Swf,
+            () => Self::Native,
+        }
+    }
+}
+
+/// Reads jobs of any format.
+///
+/// # Errors
+/// Where the file is not of the format, or a line cannot be and such lines are refused.
+pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> Result<Trace, TraceError> {
+    let trace = match format {
+        Format::Native => native::jobs(file, bytes, options),
+        Format::Openb => openb::jobs(file, bytes, options),
+        Format::Swf => swf::jobs(file, bytes, options),
+        Format::Sacct => sacct::jobs(file, bytes, options),
+        Format::Helios => helios::jobs(file, bytes, options),
+    }?;
+    if trace.jobs.is_empty() {
+        let first =
+            trace.bad.first().map_or(String::new(), |bad| format!("; line {}: {}", bad.line, bad.what));
+        let what = format!("there is no job in it, read as {}{first}", format.name());
+        let mend = "is it the right file? Another format can be named".to_owned();
+        return Err(TraceError { file: file.to_owned(), line: 0, what, mend });
+    }
+    Ok(trace)
+}
+
+/// Splits GPUs into equal parts of so many at most; where they do not divide, the parts are rounded up.
+fn in_parts(gpus: u64, most: u16) -> (u32, u16) {
+    let most = u64::from(most.max(1));
+    if gpus <= most {
+        return (1, gpus as u16);
+    }
+    let parts = gpus.div_ceil(most);
+    (parts.min(u64::from(u32::MAX)) as u32, gpus.div_ceil(parts) as u16)
+}
+
+/// Shares are of one GPU: 0.8 of one is not 0.4 of two.
+fn check_share(gpus: u16, gpu_milli: u16) -> Result<(), String> {
+    let possible = match gpus {
+        0 => gpu_milli == 0,
+        1 => (1..=pool::stock::WHOLE_GPU).contains(&gpu_milli),
+        _ => gpu_milli == pool::stock::WHOLE_GPU,
+    };
+    let what = || {
+        format!(
+            "{gpus} GPUs at {gpu_milli} thousandths each: a share is of one GPU, of several all are wanted"
+        )
+    };
+    possible.then_some(()).ok_or_else(what)
+}
+
+/// A line that cannot be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadLine {
+    /// Counted from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Why a file could not be read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceError {
+    /// As the caller names it.
+    pub file: String,
+    /// Counted from 1; 0 where the whole file is meant.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What would mend it.
+    pub mend: String,
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line, self.what)
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// A job of a trace: a gang of equal parts, each on one node.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Job {
+    /// Its name in the trace.
+    pub name: Box<str>,
+    /// When it was submitted, in milliseconds since the trace began.
+    pub submit_ms: u64,
+    /// How long it ran, in milliseconds; nothing where the trace does not tell.
+    pub run_ms: Option<u64>,
+    /// How long its owner said that it would run at most, in milliseconds.
+    pub limit_ms: Option<u64>,
+    /// How many parts start together or not at all.
+    pub parts: u32,
+    /// What a part wants, but for the models.
+    pub cpu_milli: u32,
+    /// Memory of a part in MiB.
+    pub memory_mib: u32,
+    /// GPUs of a part.
+    pub gpus: u16,
+    /// Thousandths of each GPU.
+    pub gpu_milli: u16,
+    /// Which of [`Trace::model_lists`] names the models that will do.
+    pub models: u32,
+    /// Its owner, by place in [`Trace::users`].
+    pub user: u32,
+    /// The greater starts first.
+    pub priority: i32,
+}
+
+impl Job {
+    /// Thousandths of GPUs of all parts together.
+    pub fn gpu_milli_total(&self) -> u64 {
+        u64::from(self.parts) * u64::from(self.gpus) * u64::from(self.gpu_milli)
+    }
+}
+
+/// Jobs in order of submission.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Trace {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// Lists of models of GPU that jobs ask for; an empty list is any model.
+    pub model_lists: Vec<Vec<String>>,
+    /// Owners of jobs.
+    pub users: Vec<String>,
+    /// The first bad lines that were skipped.
+    pub bad: Vec<BadLine>,
+    /// How many were skipped in all.
+    pub bad_count: usize,
+}
+
+impl Trace {
+    /// What a part of each job wants, in the models of a stock. A model that the stock does not have fits nowhere.
+    pub fn demands(&self, stock: &Stock) -> Vec<Demand> {
+        let sets: Vec<ModelSet> = self
+            .model_lists
+            .iter()
+            .map(|list| {
+                let known = list.iter().filter_map(|name| stock.find_model(name));
+                if list.is_empty() { ModelSet::ANY } else { known.fold(ModelSet::NONE, ModelSet::with) }
+            })
+            .collect();
+        self.jobs
+            .iter()
+            .map(|job| Demand {
+                cpu_milli: job.cpu_milli,
+                memory_mib: job.memory_mib,
+                gpus: job.gpus,
+                gpu_milli: job.gpu_milli,
+                models: sets.get(job.models as usize).copied().unwrap_or(ModelSet::ANY),
+            })
+            .collect()
+    }
+}
+
+/// Gathers what a reader finds.
+#[derive(Debug)]
+pub(crate) struct Gatherer<'a> {
+    file: &'a str,
+    options: ReadOptions,
+    trace: Trace,
+    users: FxHashMap<String, u32>,
+    lists: FxHashMap<String, u32>,
+}
+
+impl<'a> Gatherer<'a> {
+    pub(crate) fn new(file: &'a str, options: ReadOptions) -> Self {
+        let trace = Trace { model_lists: vec![Vec::new()], ..Trace::default() };
+        Self { file, options, trace, users: FxHashMap::default(), lists: FxHashMap::default() }
+    }
+
+    /// Whether jobs have to say when they came and how long they ran.
+    pub(crate) fn times_wanted(&self) -> bool {
+        self.options.times_wanted
+    }
+
+    pub(crate) fn user(&mut self, name: &str) -> u32 {
+        if let Some(&user) = self.users.get(name) {
+            return user;
+        }
+        let user = self.trace.users.len() as u32;
+        self.trace.users.push(name.to_owned());
+        self.users.insert(name.to_owned(), user);
+        user
+    }
+
+    /// The place of a list of models written with `|` between them.
+    pub(crate) fn models(&mut self, text: &str) -> u32 {
+        if text.trim().is_empty() {
+            return 0;
+        }
+        if let Some(&list) = self.lists.get(text) {
+            return list;
+        }
+        let mut names: Vec<String> = text.split('|').map(|name| name.trim().to_owned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let list = self.trace.model_lists.len() as u32;
+        self.trace.model_lists.push(names);
+        self.lists.insert(text.to_owned(), list);
+        list
+    }
+
+    pub(crate) fn job(&mut self, job: Job) {
+        self.trace.jobs.push(job);
+    }
+
+    /// Counts a line that cannot be.
+    ///
+    /// # Errors
+    /// Where such lines are refused.
+    pub(crate) fn bad(&mut self, line: usize, what: String) -> Result<(), TraceError> {
+        if self.options.bad_lines == BadLines::Refuse {
+            return Err(self.error(line, what, "mend the line, or have bad lines skipped"));
+        }
+        self.trace.bad_count += 1;
+        if self.trace.bad.len() < MOST_NAMED {
+            self.trace.bad.push(BadLine { line, what });
+        }
+        Ok(())
+    }
+
+    pub(crate) fn error(&self, line: usize, what: impl Into<String>, mend: impl Into<String>) -> TraceError {
+        TraceError { file: self.file.to_owned(), line, what: what.into(), mend: mend.into() }
+    }
+
+    /// The trace, its jobs in order of submission, equal ones as they stood in the file, and its time counted from the
+    /// first.
+    pub(crate) fn finish(mut self) -> Trace {
+        self.trace.jobs.sort_by_key(|job| job.submit_ms);
+        let first = self.trace.jobs.first().map_or(0, |job| job.submit_ms);
+        for job in &mut self.trace.jobs {
+            job.submit_ms -= first;
+        }
+        self.trace
+    }
+}

@@ -1,0 +1,122 @@
+//! Heddle's own jobs as CSV, with a head that names the columns in any order.
+//!
+//! | column | is | absent |
+//! | --- | --- | --- |
+//! | `name` | the job's name | empty |
+//! | `submit_s` | when it was submitted, in seconds | a bad line |
+//! | `run_s` | how long it runs, in seconds | a bad line |
+//! | `limit_s` | how long it says that it runs at most | `run_s` |
+//! | `parts` | parts of the gang, each on one node | 1 |
+//! | `cpu_milli`, `memory_mib` | of a part | 0 |
+//! | `gpus` | GPUs of a part | 0 |
+//! | `gpu_milli` | thousandths of each; less than 1000 where `gpus` is 1 alone | 1000 |
+//! | `models` | models that will do, with `\|` between them | any |
+//! | `user`, `priority` | owner; the greater starts first | empty, 0 |
+
+use std::fmt::Write;
+
+use pool::stock::WHOLE_GPU;
+
+use super::csv::{Row, Table, small};
+use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
+
+const COLUMNS: [&str; 12] = [
+    "name",
+    "submit_s",
+    "run_s",
+    "limit_s",
+    "parts",
+    "cpu_milli",
+    "memory_mib",
+    "gpus",
+    "gpu_milli",
+    "models",
+    "user",
+    "priority",
+];
+
+/// Reads jobs.
+///
+/// # Errors
+/// Where a column is lacking, or a line cannot be and such lines are refused.
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut gatherer = Gatherer::new(file, options);
+    let table = Table::new(&text, ',', &["submit_s", "run_s", "gpus"], &gatherer)?;
+    if let Some(unknown) = table.head.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
+        let what = format!("there is no column {unknown}");
+        return Err(gatherer.error(1, what, format!("the columns are {}", COLUMNS.join(", "))));
+    }
+    let columns = COLUMNS.map(|name| table.column(name));
+    for row in table {
+        match job(&row, &columns, &mut gatherer) {
+            Ok(job) => gatherer.job(job),
+            Err(what) => gatherer.bad(row.line, what)?,
+        }
+    }
+    Ok(gatherer.finish())
+}
+
+fn job(row: &Row, columns: &[Option<usize>; 12], gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
+    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority] = *columns;
+    let submit_ms = row.time_ms(submit, "submit_s")?;
+    let run_ms = row.time_ms(run, "run_s")?;
+    if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
+        return Err("a time is absent".to_owned());
+    }
+    let gpus: u16 = small(row.whole(gpus, "gpus", 0)?, "gpus")?;
+    let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };
+    let gpu_milli: u16 = small(row.whole(milli, "gpu_milli", whole)?, "gpu_milli")?;
+    super::check_share(gpus, gpu_milli)?;
+    Ok(Job {
+        name: row.get(name).into(),
+        submit_ms: submit_ms.unwrap_or(0),
+        run_ms,
+        limit_ms: row.time_ms(limit, "limit_s")?,
+        parts: small(row.whole(parts, "parts", 1)?.max(1), "parts")?,
+        cpu_milli: small(row.whole(cpu, "cpu_milli", 0)?, "cpu_milli")?,
+        memory_mib: small(row.whole(memory, "memory_mib", 0)?, "memory_mib")?,
+        gpus,
+        gpu_milli,
+        models: gatherer.models(row.get(models)),
+        user: gatherer.user(row.get(user)),
+        priority: small(row.whole(priority, "priority", 0)?, "priority")?,
+    })
+}
+
+/// Writes jobs so that [`jobs`] reads the same.
+pub fn write(trace: &Trace) -> String {
+    let mut text = COLUMNS.join(",") + "\n";
+    let seconds = |ms: u64| ms as f64 / 1000.0;
+    let length = |ms: Option<u64>| ms.map_or(String::new(), |ms| seconds(ms).to_string());
+    let quoted = |text: &str| {
+        let plain = !text.contains([',', '"', '\n', '\r']);
+        if plain {
+            text.to_owned()
+        } else {
+            format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "))
+        }
+    };
+    for job in &trace.jobs {
+        let models = trace.model_lists.get(job.models as usize).map_or(String::new(), |list| list.join("|"));
+        let user = trace.users.get(job.user as usize).map_or("", String::as_str);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            quoted(&job.name),
+            seconds(job.submit_ms),
+            length(job.run_ms),
+            length(job.limit_ms),
+            job.parts,
+            job.cpu_milli,
+            job.memory_mib,
+            job.gpus,
+            job.gpu_milli,
+            quoted(&models),
+            quoted(user),
+            job.priority
+        );
+    }
+    text
+}

@@ -1,0 +1,103 @@
+//! What Slurm's `sacct --parsable2` prints (slurm.schedmd.com/sacct.html): fields with `|` between them under a head.
+//!
+//! `sacct --parsable2 --allocations --format=JobID,User,Submit,Start,End,Timelimit,NNodes,ReqTRES,Priority`. `AllocTRES` is
+//! taken where there is no `ReqTRES`. Steps of jobs, such as `12.batch`, are left out.
+
+use pool::stock::WHOLE_GPU;
+
+use super::csv::{Row, Table, small};
+use super::{Gatherer, Job, ReadOptions, Trace, TraceError, time};
+
+const WANTED: [&str; 4] = ["JobID", "Submit", "Start", "End"];
+
+/// Reads jobs. GPUs, cores and memory are those of all nodes of a job: a part has its share, rounded up.
+///
+/// # Errors
+/// Where a column is lacking, or a line cannot be and such lines are refused.
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+    let text = String::from_utf8_lossy(bytes);
+    let mut gatherer = Gatherer::new(file, options);
+    let table = Table::new(&text, '|', &WANTED, &gatherer)?;
+    let columns = [
+        "JobID",
+        "User",
+        "Submit",
+        "Start",
+        "End",
+        "Timelimit",
+        "NNodes",
+        "ReqTRES",
+        "AllocTRES",
+        "Priority",
+    ]
+    .map(|name| table.column(name));
+    for row in table {
+        if row.get(columns[0]).contains('.') {
+            continue;
+        }
+        match job(&row, &columns, &mut gatherer) {
+            Ok(job) => gatherer.job(job),
+            Err(what) => gatherer.bad(row.line, what)?,
+        }
+    }
+    Ok(gatherer.finish())
+}
+
+fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
+    let [name, user, submit, start, end, limit, nodes, wanted, allocated, priority] = *columns;
+    let submit_ms = row.time_ms(submit, "Submit")?;
+    let run_ms = match (row.time_ms(start, "Start")?, row.time_ms(end, "End")?) {
+        (Some(start), Some(end)) if end < start => {
+            return Err("the run time is negative: it ends before it starts".to_owned());
+        }
+        (Some(start), Some(end)) => Some(end - start),
+        _ => None,
+    };
+    if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
+        return Err("a time is absent: the job did not start or has not ended".to_owned());
+    }
+    let resources =
+        [wanted, allocated].map(|column| row.get(column)).into_iter().find(|text| !text.is_empty());
+    let (mut gpus, mut cpus, mut memory, mut parts) = (0, 0, 0, row.whole(nodes, "NNodes", 1)?);
+    for (key, value) in resources.unwrap_or("").split(',').filter_map(|pair| pair.split_once('=')) {
+        let count =
+            || value.parse::<u64>().map_err(|_| format!("{key} is {value:?}, not a whole number from 0"));
+        match key {
+            "gres/gpu" => gpus = count()?,
+            "cpu" => cpus = count()?,
+            "node" => parts = count()?,
+            "mem" => memory = mebibytes(value).ok_or_else(|| format!("mem is {value:?}, not an amount"))?,
+            _ => {}
+        }
+    }
+    let parts = parts.max(1);
+    let share = gpus.div_ceil(parts);
+    Ok(Job {
+        name: row.get(name).into(),
+        submit_ms: submit_ms.unwrap_or(0),
+        run_ms,
+        limit_ms: time::parse_length_ms(row.get(limit)),
+        parts: small(parts, "NNodes")?,
+        cpu_milli: small(cpus.div_ceil(parts).saturating_mul(1000), "cpu")?,
+        memory_mib: small(memory.div_ceil(parts), "mem")?,
+        gpus: small(share, "gres/gpu")?,
+        gpu_milli: if share > 0 { WHOLE_GPU } else { 0 },
+        models: 0,
+        user: gatherer.user(row.get(user)),
+        priority: small(row.whole(priority, "Priority", 0)?, "Priority")?,
+    })
+}
+
+/// An amount of memory as Slurm writes it, with the first letter of its unit.
+fn mebibytes(text: &str) -> Option<u64> {
+    let (number, shift) = match text.chars().last()? {
+        'K' => (&text[..text.len() - 1], -10),
+        'M' => (&text[..text.len() - 1], 0),
+        'G' => (&text[..text.len() - 1], 10),
+        'T' => (&text[..text.len() - 1], 20),
+        _ => (text, 0),
+    };
+    let amount: f64 = number.parse().ok()?;
+    let mebibytes = (amount * f64::from(shift).exp2()).ceil();
+    (0.0..1e12).contains(&mebibytes).then_some(mebibytes as u64)
+}
