@@ -86,7 +86,7 @@ pub struct Offer {
 }
 
 /// The tree with what is charged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tenants {
     name: Vec<String>,
     parent: Vec<Option<TenantIndex>>,
