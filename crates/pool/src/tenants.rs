@@ -221,7 +221,7 @@ impl Tenants {
     }
 
     /// Every tenant, in the order of the list.
-    pub fn all(&self) -> impl ExactSizeIterator<Item = TenantIndex> + use<> {
+    pub fn all(&self) -> impl ExactSizeIterator<Item = TenantIndex> + DoubleEndedIterator + use<> {
         (0..self.name.len() as u32).map(TenantIndex)
     }
 

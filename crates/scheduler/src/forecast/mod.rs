@@ -36,4 +36,4 @@ mod report;
 pub use capacity::{Headroom, level_for_costs};
 pub use forecaster::{Distribution, Forecaster, HorizonError, Rhythm};
 pub use history::{History, Queue, read};
-pub use report::{Baseline, Errors, Freed, Part, Report, evaluate};
+pub use report::{Baseline, Errors, Freed, Judged, Part, Report, evaluate};
