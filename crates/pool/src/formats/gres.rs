@@ -19,12 +19,17 @@ pub struct Line {
     pub first_core: Option<usize>,
 }
 
+/// How many nodes all lines may name, so that no small file asks for all memory: several lines for each node of the largest
+/// cluster.
+const MAX_NAMED: usize = 4 * hosts::MAX_HOSTS;
+
 /// Reads the lines about GPUs, in their order.
 ///
 /// # Errors
 /// Where a line names no node, or no GPU of its own.
 pub fn read(name: &str, text: &str) -> Result<Vec<Line>, FormatError> {
     let mut lines = Vec::new();
+    let mut named = 0;
     for (at, whole) in text.lines().enumerate() {
         let error = |what: String, mend: &str| FormatError::at(name, at as u32 + 1, 1, what, mend);
         let line = whole.split('#').next().unwrap_or_default().trim();
@@ -42,6 +47,11 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Line>, FormatError> {
             return Err(error("a line about GPUs of no node".to_owned(), mend));
         };
         let nodes = hosts::expand(nodes).map_err(|what| error(what, "write hosts as gpu[01-16]"))?;
+        named += nodes.len();
+        if named > MAX_NAMED {
+            let mend = "write a line for many nodes at once, and each node in few lines";
+            return Err(error(format!("lines that name more than {MAX_NAMED} nodes in all"), mend));
+        }
         let count = match (value("Count"), value("File")) {
             (Some(count), _) => count.parse::<usize>().map_err(|_| format!("Count={count}")),
             (None, Some(files)) => hosts::expand(files).map(|files| files.len()),
