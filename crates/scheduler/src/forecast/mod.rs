@@ -20,7 +20,7 @@
 //! | blend at one speed, none forgotten; half in 139 steps; half in 34 | 5.98; 6.18; 6.26 | 0.235; 0.222; 0.222 |
 //! | blend of the three | 5.96 | 0.229 |
 //!
-//! A library was tried first: augurs 0.10, fitted anew at every step. Its exponential smoothing (AutoETS) has 0.288 on
+//! A library was tried beside it: augurs 0.10, fitted anew at every step. Its exponential smoothing (AutoETS) has 0.288 on
 //! serving and 5.52 on every fourth step of training, where the last value has 5.54; with a season of a day (MSTL) 0.272 and
 //! 7.00. Neither reaches a tenth below the best baseline on serving, and a fit costs far more than a step of the blend.
 //!
