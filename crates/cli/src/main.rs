@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{drill, fabric, replay, route, up};
+use commands::{drill, fabric, pool, replay, route, up};
 use failure::Failure;
 
 /// An InfiniBand subnet manager: brings a fabric up, proves its routes, watches its links.
@@ -46,6 +46,9 @@ enum Command {
     Fabric(fabric::FabricCommand),
     /// Compute forwarding tables, prove, measure and compare them
     Route(Box<route::Route>),
+    /// The stock of GPUs: show it, check it, forecast the demand for it
+    #[command(subcommand)]
+    Pool(pool::PoolCommand),
     /// Let failures happen on an emulated fabric, heal them, and judge what the switches hold after each
     Drill(Box<drill::DrillCommand>),
     /// Feed a recording of `heddle up --record` to the same core, and compare what it does
@@ -66,6 +69,7 @@ fn run(command: Command) -> Result<Answer, Failure> {
         Command::Up(up) => up.run(),
         Command::Fabric(command) => command.run(),
         Command::Route(route) => route.run(),
+        Command::Pool(command) => command.run(),
         Command::Drill(drill) => drill.run(),
         Command::Replay(replay) => replay.run(),
     }

@@ -8,6 +8,7 @@
 
 pub mod calendar;
 pub mod catalog;
+pub mod check;
 pub mod formats;
 pub mod gpu;
 pub mod index;
@@ -15,6 +16,7 @@ pub mod node;
 pub mod reservations;
 pub mod slices;
 pub mod stock;
+pub mod summary;
 pub mod tenants;
 
 pub use fabric::formats::FormatError;

@@ -86,7 +86,7 @@ pub struct Offer {
 }
 
 /// The tree with what is charged.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tenants {
     name: Vec<String>,
     parent: Vec<Option<TenantIndex>>,
@@ -221,7 +221,7 @@ impl Tenants {
     }
 
     /// Every tenant, in the order of the list.
-    pub fn all(&self) -> impl ExactSizeIterator<Item = TenantIndex> + use<> {
+    pub fn all(&self) -> impl ExactSizeIterator<Item = TenantIndex> + DoubleEndedIterator + use<> {
         (0..self.name.len() as u32).map(TenantIndex)
     }
 

@@ -45,7 +45,7 @@ fn serving(horizon_s: u32) -> Option<Report> {
 }
 
 fn best_baseline(report: &Report) -> f64 {
-    report.baselines.iter().map(|(_, errors)| errors.mae).fold(f64::INFINITY, f64::min)
+    report.baselines.iter().map(|judged| judged.errors.mae).fold(f64::INFINITY, f64::min)
 }
 
 #[test]
@@ -70,6 +70,6 @@ fn serving_an_hour_ahead_beats_the_best_baseline_by_a_tenth() {
 fn a_day_ahead_beats_the_last_value() {
     for report in [training(24 * HOUR), serving(24 * HOUR)].into_iter().flatten() {
         println!("{report:#?}");
-        assert!(report.errors.mae <= report.baselines[0].1.mae, "{:?}", report.errors);
+        assert!(report.errors.mae <= report.baselines[0].errors.mae, "{:?}", report.errors);
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod drill;
 pub mod fabric;
+pub mod pool;
 pub mod replay;
 pub mod route;
 pub mod up;

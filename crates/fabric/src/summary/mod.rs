@@ -14,7 +14,7 @@ use crate::{Fabric, NodeKind, PortId};
 
 pub use bisection::Bisection;
 pub use rails::Rails;
-pub(crate) use rails::machine;
+pub use rails::machine;
 pub use shape::Shape;
 
 /// Switches of one rank.

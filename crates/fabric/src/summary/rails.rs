@@ -22,7 +22,7 @@ pub struct Rails {
 
 /// The machine that an adapter sits in: the first word of its name. `None` where the name is none that a site gave: empty,
 /// or the maker's own (`MT4129 ConnectX7 Mellanox Technologies`).
-pub(crate) fn machine(fabric: &Fabric, host: NodeId) -> Option<&str> {
+pub fn machine(fabric: &Fabric, host: NodeId) -> Option<&str> {
     let name = fabric.name(host);
     let word = name.split_whitespace().next()?;
     let model = word.strip_prefix("MT").is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));

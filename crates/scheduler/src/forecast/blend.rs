@@ -20,13 +20,19 @@ struct Member {
 impl Blend {
     /// Equal weights for `count` forecasts; `keep` of 1 forgets nothing.
     pub fn new(count: usize, keep: f64) -> Self {
-        Self { keep, members: vec![Member { regret: 0.0, variance: 1e-12, largest: 1e-12 }; count] }
+        Self { keep, members: vec![Member { regret: 0.0, variance: 0.0, largest: 0.0 }; count] }
     }
 
     /// The blend of those forecasts that there are; at least one has to be.
     pub fn mix(&self, forecasts: &[Option<f64>]) -> f64 {
         let count = (self.members.len().max(2) as f64).ln();
-        let rate = |member: &Member| (0.5 / member.largest).min((count / member.variance).sqrt());
+        // One that has not been judged yet moves no faster than the slowest of those that have.
+        let rate_of = |member: &Member| {
+            (member.largest > 0.0).then(|| (0.5 / member.largest).min((count / member.variance).sqrt()))
+        };
+        let slowest = self.members.iter().filter_map(rate_of).fold(f64::INFINITY, f64::min);
+        let unjudged = if slowest.is_finite() { slowest } else { 1.0 };
+        let rate = |member: &Member| rate_of(member).unwrap_or(unjudged);
         let there =
             || self.members.iter().zip(forecasts).filter_map(|(member, value)| Some((member, (*value)?)));
         let exponent = |member: &Member| rate(member) * member.regret;

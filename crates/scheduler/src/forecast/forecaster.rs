@@ -214,6 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn the_unit_of_demand_changes_nothing() {
+        let mut in_hours = Forecaster::new(3600, 3600).unwrap();
+        let mut in_seconds = in_hours.clone();
+        for value in series(24 * 30) {
+            in_hours.push(value);
+            in_seconds.push(value * 3600.0);
+            let medians = [&in_hours, &in_seconds].map(|of| of.distribution().unwrap().p50);
+            assert!((medians[0] * 3600.0 - medians[1]).abs() <= 1e-6 * medians[1], "{medians:?}");
+        }
+    }
+
+    #[test]
     fn more_is_freed_for_a_higher_percentile_and_less_where_some_is_free() {
         let mut forecaster = Forecaster::new(3600, 3600).unwrap();
         series(24 * 30).into_iter().for_each(|value| forecaster.push(value));

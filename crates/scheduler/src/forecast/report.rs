@@ -58,13 +58,23 @@ pub struct Part {
     pub until: usize,
 }
 
+/// A baseline and its record.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Judged {
+    /// Which.
+    pub baseline: Baseline,
+    /// Its errors.
+    #[serde(flatten)]
+    pub errors: Errors,
+}
+
 /// A forecast and its record.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
     /// The forecast's own errors; its median is the single value.
     pub errors: Errors,
     /// Those of each baseline on the same steps.
-    pub baselines: Vec<(Baseline, Errors)>,
+    pub baselines: Vec<Judged>,
     /// Share of steps between the 5th and the 95th percentile, per cent.
     pub inside_percent: f64,
     /// What freeing for the median and the upper percentiles would have cost.
@@ -168,7 +178,10 @@ pub fn evaluate(
     });
     Ok(Some(Report {
         errors: own.errors(),
-        baselines: baselines.iter().map(|(baseline, sums)| (*baseline, sums.errors())).collect(),
+        baselines: baselines
+            .iter()
+            .map(|(baseline, sums)| Judged { baseline: *baseline, errors: sums.errors() })
+            .collect(),
         inside_percent: 100.0 * inside / steps,
         freed: freed.to_vec(),
         next,
@@ -210,7 +223,7 @@ mod tests {
         // A course of a day that never changes: yesterday is right, the last value is wrong by 1 but at midnight.
         let values: Vec<f64> = (0..24 * 20).map(|step| f64::from(step % 24)).collect();
         let report = evaluate(&values, 3600, 3600, Part { from: 240, until: 480 }).unwrap().unwrap();
-        let mae: Vec<_> = report.baselines.iter().map(|(_, errors)| errors.mae).collect();
+        let mae: Vec<_> = report.baselines.iter().map(|judged| judged.errors.mae).collect();
         assert_eq!((mae[1], mae[2]), (0.0, 0.0));
         assert!((mae[0] - (23.0 + 23.0) / 24.0).abs() < 1e-9);
         assert!(report.errors.mae < 0.2, "{:?}", report.errors);
