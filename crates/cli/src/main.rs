@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use commands::{drill, fabric, pool, replay, route, up};
+use commands::{drill, fabric, pool, replay, route, trace, up};
 use failure::Failure;
 
 /// An InfiniBand subnet manager: brings a fabric up, proves its routes, watches its links.
@@ -51,6 +51,9 @@ enum Command {
     Pool(pool::PoolCommand),
     /// Let failures happen on an emulated fabric, heal them, and judge what the switches hold after each
     Drill(Box<drill::DrillCommand>),
+    /// Replay, describe and make traces of jobs on a GPU cluster
+    #[command(subcommand)]
+    Trace(trace::TraceCommand),
     /// Feed a recording of `heddle up --record` to the same core, and compare what it does
     Replay(replay::Replay),
 }
@@ -71,6 +74,7 @@ fn run(command: Command) -> Result<Answer, Failure> {
         Command::Route(route) => route.run(),
         Command::Pool(command) => command.run(),
         Command::Drill(drill) => drill.run(),
+        Command::Trace(command) => command.run(),
         Command::Replay(replay) => replay.run(),
     }
 }

@@ -5,4 +5,5 @@ pub mod fabric;
 pub mod pool;
 pub mod replay;
 pub mod route;
+pub mod trace;
 pub mod up;

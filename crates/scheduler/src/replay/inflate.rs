@@ -9,13 +9,14 @@ use pool::Stock;
 use pool::stock::Demand;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use serde::Serialize;
 
 use crate::placement::{Classes, Cluster, Mix};
 use crate::policy::{Kind, Policy};
 use crate::random::below;
 
 /// A point of the course: what had arrived and what was allocated, in per cent of all GPUs.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Point {
     /// Demand for GPUs that had arrived.
     pub arrived_percent: f64,

@@ -4,6 +4,7 @@
 //! refused as the caller wants. No reader panics.
 
 mod csv;
+pub mod generate;
 pub mod helios;
 pub mod native;
 pub mod openb;

@@ -1,0 +1,93 @@
+//! `heddle trace`: what a cluster was asked for, and how policies would have served it.
+
+mod describe;
+mod generate;
+mod replay;
+
+use clap::{Args, Subcommand};
+use pool::Stock;
+use scheduler::trace::{self, BadLines, Format, ReadOptions, Trace, TraceError};
+
+use crate::Answer;
+use crate::failure::Failure;
+use crate::files;
+
+/// Verbs of `heddle trace`.
+#[derive(Subcommand)]
+pub enum TraceCommand {
+    /// Let the jobs of a trace through a cluster under a policy, or several side by side
+    Replay(replay::Replay),
+    /// Say what is in a trace, in one screen
+    Describe(describe::Describe),
+    /// Make a cluster and jobs from documented distributions and a seed
+    Generate(generate::Generate),
+}
+
+impl TraceCommand {
+    /// Carries it out.
+    pub fn run(self) -> Result<Answer, Failure> {
+        match self {
+            Self::Replay(replay) => replay.run(),
+            Self::Describe(describe) => describe.run(),
+            Self::Generate(generate) => generate.run(),
+        }
+    }
+}
+
+/// How jobs are read.
+#[derive(Args)]
+struct Reading {
+    /// Format of the jobs [default: told by the first line]: csv, openb, swf, sacct, helios
+    #[arg(long, value_parser = format)]
+    format: Option<Format>,
+    /// What becomes of lines that cannot be, such as negative times: skip or refuse
+    #[arg(long, value_name = "WHAT", default_value = "refuse", value_parser = bad_lines)]
+    bad_lines: BadLines,
+    /// Where a format knows no nodes (swf): the most GPUs of one part of a job
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=64))]
+    gpus_a_part: u16,
+}
+
+fn format(name: &str) -> Result<Format, String> {
+    let names = Format::ALL.map(|(_, name)| name).join(", ");
+    Format::by_name(name).ok_or_else(|| format!("no format is called so: give one of {names}"))
+}
+
+fn bad_lines(name: &str) -> Result<BadLines, String> {
+    match name {
+        "skip" => Ok(BadLines::Skip),
+        "refuse" => Ok(BadLines::Refuse),
+        _ => Err("give skip or refuse".to_owned()),
+    }
+}
+
+impl Reading {
+    /// Reads jobs; says on standard error what was skipped.
+    fn jobs(&self, path: &str, times_wanted: bool) -> Result<(Trace, Format), Failure> {
+        let bytes = files::read(path)?;
+        let format = self.format.unwrap_or_else(|| Format::detect(&bytes));
+        let options = ReadOptions { bad_lines: self.bad_lines, times_wanted, gpus_a_part: self.gpus_a_part };
+        let trace = trace::read(path, &bytes, format, options).map_err(failure)?;
+        for bad in &trace.bad {
+            eprintln!("skipped: {path}:{}: {}", bad.line, bad.what);
+        }
+        if trace.bad_count > trace.bad.len() {
+            eprintln!("skipped: {path}: {} lines in all", trace.bad_count);
+        }
+        Ok((trace, format))
+    }
+}
+
+/// Reads a list of nodes.
+fn nodes(path: &str) -> Result<Stock, Failure> {
+    trace::openb::nodes(path, &files::read(path)?).map_err(failure)
+}
+
+fn failure(error: TraceError) -> Failure {
+    let place = if error.line == 0 { error.file } else { format!("{}:{}", error.file, error.line) };
+    let mend = match error.mend.as_str() {
+        "mend the line, or have bad lines skipped" => "mend the line, or give --bad-lines skip".to_owned(),
+        _ => error.mend,
+    };
+    Failure::new(error.what, place, mend)
+}
