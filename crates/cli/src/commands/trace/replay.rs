@@ -242,7 +242,7 @@ impl Replay {
             policy: kind.name(),
             seeds: self.seeds,
             jobs: trace.jobs.len() as f64,
-            failed: mean(|run| run.failed.values().map(|(_, jobs)| *jobs as f64).sum()),
+            failed: mean(|run| run.failed.values().map(|(_, jobs)| *jobs).sum::<usize>() as f64),
             failures: failures.unwrap_or_default(),
             gpu_allocated_percent_at_full: None,
             gpu_allocated_percent_at_full_by_seed: Vec::new(),
