@@ -100,6 +100,11 @@ pub struct Replayed {
     pub course: Vec<Moment>,
 }
 
+/// A job's name, or where it has none its place in the trace.
+fn name_of(job: &Job, at: usize) -> String {
+    if job.name.is_empty() { format!("number {}", at + 1) } else { job.name.to_string() }
+}
+
 type Grants = SmallVec<[Grant; 1]>;
 
 struct Reservation {
@@ -195,11 +200,8 @@ impl Replay<'_> {
                 match reason {
                     None => drop(self.queue.insert((std::cmp::Reverse(job.priority), next as u32))),
                     Some(reason) => {
-                        replayed
-                            .failed
-                            .entry(reason.clone())
-                            .or_insert_with(|| (job.name.to_string(), 0))
-                            .1 += 1;
+                        replayed.failed.entry(reason.clone()).or_insert_with(|| (name_of(job, next), 0)).1 +=
+                            1;
                     }
                 }
                 next += 1;
@@ -216,7 +218,7 @@ impl Replay<'_> {
             });
         }
         for (_, job) in std::mem::take(&mut self.queue) {
-            let name = || (self.jobs[job as usize].name.to_string(), 0);
+            let name = || (name_of(&self.jobs[job as usize], job as usize), 0);
             replayed.failed.entry("it found no room to the end".to_owned()).or_insert_with(name).1 += 1;
         }
         replayed.ended = waits.len();

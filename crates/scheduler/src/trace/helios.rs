@@ -32,7 +32,7 @@ fn job(row: &Row, columns: &[Option<usize>; 7], gatherer: &mut Gatherer<'_>) -> 
     let submit_ms = row.time_ms(submit, "submit_time")?;
     let run_ms = row.time_ms(duration, "duration")?;
     if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
-        return Err("a time is absent".to_owned());
+        return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
     }
     let parts: u32 = small(row.whole(nodes, "node_num", 1)?.max(1), "node_num")?;
     let gpus = row.whole(gpus, "gpu_num", 0)?.div_ceil(parts.into());

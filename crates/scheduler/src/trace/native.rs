@@ -62,7 +62,7 @@ fn job(row: &Row, columns: &[Option<usize>; 12], gatherer: &mut Gatherer<'_>) ->
     let submit_ms = row.time_ms(submit, "submit_s")?;
     let run_ms = row.time_ms(run, "run_s")?;
     if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
-        return Err("a time is absent".to_owned());
+        return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
     }
     let gpus: u16 = small(row.whole(gpus, "gpus", 0)?, "gpus")?;
     let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };

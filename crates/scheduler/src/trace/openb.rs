@@ -97,7 +97,7 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
         _ => None,
     };
     if gatherer.times_wanted() && (submit.is_none() || run_ms.is_none()) {
-        return Err("a time is absent".to_owned());
+        return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
     }
     Ok(Job {
         name: row.get(name).into(),
