@@ -25,6 +25,9 @@ pub struct Heal {
     /// What fails on emulated fabrics, as for heddle drill [default: uplink]
     #[arg(long)]
     kinds: Option<String>,
+    /// Management packets that every port has room for [default: heddle's]
+    #[arg(long)]
+    vl15_buffers: Option<u8>,
     /// What chance is drawn from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -94,6 +97,9 @@ impl Heal {
             [("--failures", failures.into()), ("--seed", self.seed), ("--judge-every", judge_every)]
         {
             command.args([option, &value.to_string()]);
+        }
+        if let Some(buffers) = self.vl15_buffers {
+            command.args(["--vl15-buffers", &buffers.to_string()]);
         }
         let finished = run(&mut command, folder.path())?.succeeded("heddle drill")?;
         let report = heddle::report(&finished)?;
