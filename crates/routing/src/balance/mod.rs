@@ -31,21 +31,35 @@ const MOST_ENTRIES: u64 = 120_000_000;
 const MOST_WAYS: usize = 400_000_000;
 /// Hosts times switches up to which several tables may be made and compared.
 const FEW_ENTRIES: u64 = 17_000_000;
+/// Rounds of the search that show what an order of switches is worth.
+const OUTLINE: u64 = 4;
 
 /// Tables over `paths` whose links carry about as many paths as each other. Regular trees and very large fabrics keep
 /// the even spread of [`spread`].
 pub fn balanced(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> Tables {
     let mut tables = spread(fabric, switches, paths, rank);
-    let several_lids =
-        (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.host && to.lids.len() > 1);
-    let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
-    let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
-    let weighted = (0..switches.len()).flat_map(|s| switches.destinations(s)).any(|to| to.weight > 1);
-    let uneven = weighted || !ranks::is_regular(switches, rank) || has_unlike_links(switches, rank);
-    if !several_lids && ways_are_soon_found && entries(switches) <= MOST_ENTRIES && uneven {
+    if gains_from_search(switches, rank) {
         Search::new(switches, paths, Levels::of(switches, rank), &tables).improve(&mut tables);
     }
     tables
+}
+
+/// About how large the largest load of [`balanced`] tables over `paths` would be; for fabrics that are small.
+pub fn outline(fabric: &Fabric, switches: &Switches, paths: &Paths, rank: &[u32]) -> u64 {
+    let tables = spread(fabric, switches, paths, rank);
+    let rounds = if gains_from_search(switches, rank) { OUTLINE } else { 0 };
+    Search::new(switches, paths, Levels::of(switches, rank), &tables).outline(rounds)
+}
+
+/// Whether the even spread leaves something to gain, and the fabric is not too large to look for it.
+fn gains_from_search(switches: &Switches, rank: &[u32]) -> bool {
+    let destinations = || (0..switches.len()).flat_map(|s| switches.destinations(s));
+    let several_lids = destinations().any(|to| to.host && to.lids.len() > 1);
+    let links: usize = (0..switches.len()).map(|switch| switches.links(switch).len()).sum();
+    let ways_are_soon_found = links * switches.len() <= MOST_WAYS;
+    let weighted = destinations().any(|to| to.weight > 1);
+    let uneven = weighted || !ranks::is_regular(switches, rank) || has_unlike_links(switches, rank);
+    !several_lids && ways_are_soon_found && entries(switches) <= MOST_ENTRIES && uneven
 }
 
 /// Whether some switch has a faster and a slower link to the same level.

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::fat_tree::{DetourSum, detour_sum};
 use super::tables_over;
-use crate::balance::is_small;
+use crate::balance::{is_small, outline};
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::options::Options;
@@ -26,8 +26,10 @@ use crate::tables::Tables;
 const ROOTS: usize = 6;
 /// Switches of a fabric in which every one is looked at.
 const FEW: usize = 300;
-/// Orders with the shortest paths that are tried in full, for the smallest loads.
+/// Orders with the shortest paths that are tried in outline, for the smallest loads.
 const ORDERS: usize = 12;
+/// How many of them are then tried in full.
+const LIKELY: usize = 2;
 
 /// The engine `up-down`.
 pub struct UpDown;
@@ -70,11 +72,17 @@ impl Engine for UpDown {
         if detour_sum(&switches, &Paths::up_down(&switches, &rootless)).missing == 0 {
             tried.push(&rootless);
         }
-        let routes = tried.into_par_iter().map(|order| {
+        let outlines = tried
+            .into_par_iter()
+            .map(|order| (outline(fabric, &switches, &Paths::up_down(&switches, order), order), order));
+        let mut likely: Vec<(u64, &[u32])> = outlines.collect();
+        // Stable: of equals the first, which has the shorter paths.
+        likely.sort_by_key(|&(load, _)| load);
+        likely.truncate(LIKELY);
+        let routes = likely.into_par_iter().map(|(_, order)| {
             let routes = route(order);
             (link_load(fabric, &routes.tables).max, routes)
         });
-        // Of equals the first: it has the shorter paths.
         let routes: Vec<(u64, Routes)> = routes.collect();
         let least = routes.into_iter().min_by_key(|&(load, _)| load);
         Ok(least.map_or_else(|| route(&orders[best]), |(_, routes)| routes))

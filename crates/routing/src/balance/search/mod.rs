@@ -127,6 +127,19 @@ impl<'a> Search<'a> {
         self.write(tables, &given);
     }
 
+    /// The largest load, or about how large it would come to be after a few rounds.
+    pub fn outline(&mut self, rounds: u64) -> u64 {
+        self.count_loads();
+        let mut left = WORK;
+        let mut least = self.load.iter().copied().max().unwrap_or(0);
+        for round in 0..rounds {
+            self.set_pricing(Price::of_round(round));
+            self.round(round, &mut left, &[], &[]);
+            least = least.min(self.load.iter().copied().max().unwrap_or(0));
+        }
+        least
+    }
+
     /// The loads of what is chosen. Says how many links finding all ways anew looks at.
     fn count_loads(&mut self) -> u64 {
         let mut ways = Ways::default();
