@@ -90,11 +90,14 @@ pub fn count(number: u64, noun: &str) -> String {
 /// A time in seconds with three digits that matter.
 pub fn seconds(time: f64) -> String {
     match time {
+        0.0 => "0 s".to_owned(),
         t if t < 0.001 => format!("{:.0} µs", t * 1e6),
         t if t < 0.1 => format!("{:.1} ms", t * 1e3),
         t if t < 1.0 => format!("{:.0} ms", t * 1e3),
         t if t < 100.0 => format!("{t:.2} s"),
-        t => format!("{t:.0} s"),
+        t if t < 6000.0 => format!("{t:.0} s"),
+        t if t < 360_000.0 => format!("{:.1} h", t / 3600.0),
+        t => format!("{:.1} d", t / 86_400.0),
     }
 }
 
@@ -113,6 +116,7 @@ mod tests {
             [0.000_02, 0.0123, 0.25, 2.345, 147.2].map(seconds),
             ["20 µs", "12.3 ms", "250 ms", "2.35 s", "147 s"]
         );
+        assert_eq!([0.0, 9000.0, 864_000.0].map(seconds), ["0 s", "2.5 h", "10.0 d"]);
     }
 
     #[test]

@@ -11,9 +11,9 @@ pub struct Line {
     pub points: Vec<(f64, f64)>,
 }
 
-/// Colours that differ for eyes of every kind (Okabe and Ito, 2008).
+/// Colours that differ for eyes of every kind (Okabe and Ito, 2008); the last line, drawn over all others, has the first.
 const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
+    ["#d55e00", "#0072b2", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999999"];
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 420.0;
@@ -46,14 +46,15 @@ pub fn svg(title: &str, across: &str, lines: &[Line]) -> String {
             at + 4.0
         );
     }
-    for part in 0..=4 {
-        let value = most * f64::from(part) / 4.0;
+    let step = round_step(most / 6.0);
+    for part in 0..=(most / step).floor() as u32 {
+        let value = step * f64::from(part);
         let _ = writeln!(
             text,
             "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
             x(value),
             HEIGHT - BOTTOM + 18.0,
-            (value * 10.0).round() / 10.0
+            (value * 1e6).round() / 1e6
         );
     }
     let _ = writeln!(
@@ -64,7 +65,7 @@ pub fn svg(title: &str, across: &str, lines: &[Line]) -> String {
         escape(across)
     );
     for (at, line) in lines.iter().enumerate() {
-        let colour = COLOURS[at % COLOURS.len()];
+        let colour = COLOURS[(lines.len() - 1 - at) % COLOURS.len()];
         let points: Vec<String> = line
             .points
             .iter()
@@ -84,6 +85,22 @@ pub fn svg(title: &str, across: &str, lines: &[Line]) -> String {
     text
 }
 
+/// The smallest of 1, 2, 5, 10, 20 and so on (and of their tenths) that is no less.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0].into_iter().map(|times| times * power).find(|&step| step >= least).unwrap_or(10.0 * power)
+}
+
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!([0.3, 1.0, 1.1, 4.9, 6.0].map(round_step), [0.5, 1.0, 2.0, 5.0, 10.0]);
+    }
 }
