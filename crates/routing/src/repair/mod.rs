@@ -105,6 +105,30 @@ impl Repairer {
         self.displaced.len()
     }
 
+    /// Links between each row's switch and the nearest of `starts`, over the cabling as the last repair saw it; `u32::MAX`
+    /// where none is reached.
+    pub fn distances(&self, starts: impl IntoIterator<Item = usize>) -> Vec<u32> {
+        let mut distance = vec![u32::MAX; self.network.rows()];
+        let mut met: Vec<u32> = Vec::with_capacity(distance.len());
+        for start in starts {
+            if std::mem::replace(&mut distance[start], 0) != 0 {
+                met.push(start as u32);
+            }
+        }
+        let mut at = 0;
+        while let Some(&row) = met.get(at) {
+            at += 1;
+            let beyond = distance[row as usize] + 1;
+            for (_, peer) in self.network.links(row) {
+                if distance[peer as usize] == u32::MAX {
+                    distance[peer as usize] = beyond;
+                    met.push(peer);
+                }
+            }
+        }
+        distance
+    }
+
     /// What to change in `tables` now that the cabling at the switches `changed` is as `fabric` says. `tables` are
     /// what the switches hold; what an earlier repair left undone is part of this one.
     pub fn repair(

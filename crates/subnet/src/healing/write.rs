@@ -1,7 +1,5 @@
 //! Writes a repair: wave by wave, in each the blocks nearest the change first.
 
-use std::collections::VecDeque;
-
 use fabric::NodeId;
 use ib::Time;
 use routing::{Patch, PatchEntry};
@@ -11,9 +9,6 @@ use crate::event::Event;
 use crate::manager::{Phase, SubnetManager};
 use crate::request::Request;
 
-/// Rows that were not reached from the change.
-const FAR: u32 = u32::MAX;
-
 impl SubnetManager {
     /// Puts each wave's entries in the order of their switches' distance from what has changed.
     pub(super) fn sort_waves(&mut self, changed: &[NodeId]) {
@@ -21,26 +16,13 @@ impl SubnetManager {
         if rows < 2 {
             return;
         }
-        let Some(tables) = &self.tables else { return };
+        let (Some(tables), Some(repairer)) = (&self.tables, &self.healing.repairer) else { return };
         let fabric = &self.devices.fabric;
-        let mut distance = vec![FAR; tables.switches().len()];
         let starts = changed.iter().flat_map(|&node| {
             let beside = fabric.neighbors(node).map(|(_, peer)| fabric.node_of(peer));
             std::iter::once(node).chain(beside.filter(move |_| !fabric.is_switch(node)))
         });
-        let mut waiting: VecDeque<usize> = starts.filter_map(|node| tables.row_index(node)).collect();
-        for &row in &waiting {
-            distance[row] = 0;
-        }
-        while let Some(row) = waiting.pop_front() {
-            for (_, peer) in fabric.neighbors(tables.switches()[row]) {
-                let next = tables.row_index(fabric.node_of(peer)).filter(|&next| distance[next] == FAR);
-                if let Some(next) = next {
-                    distance[next] = distance[row] + 1;
-                    waiting.push_back(next);
-                }
-            }
-        }
+        let distance = repairer.distances(starts.filter_map(|node| tables.row_index(node)));
         for wave in &mut self.healing.waves {
             wave.sort_by_key(|entry| (distance[entry.row as usize], entry.row, entry.lid));
         }
