@@ -130,6 +130,23 @@ impl<'a> Choice<'a> {
         }
     }
 
+    /// Takes the links that tables over the same paths have chosen.
+    pub(super) fn take(&mut self, tables: &Tables) {
+        let count = self.switches.len();
+        for switch in 0..count {
+            let mut place_of = [NONE; 256];
+            for (place, link) in self.switches.links(switch).iter().enumerate() {
+                place_of[usize::from(link.port)] = place as u8;
+            }
+            let row = tables.row_at(switch);
+            for (target, to) in self.targets.iter().enumerate() {
+                let own = to.switch as usize == switch;
+                let place = if own { NONE } else { place_of[usize::from(row[to.lid as usize])] };
+                self.chosen[target * count + switch] = place;
+            }
+        }
+    }
+
     /// Takes up every target; `again`: it had its links before.
     pub(super) fn round(&mut self, again: bool) {
         for target in 0..self.targets.len() {

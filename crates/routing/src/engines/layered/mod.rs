@@ -19,12 +19,14 @@ mod packing;
 use fabric::Fabric;
 
 use super::{MinHop, tables_over, torus};
+use crate::balance::{balanced, is_small};
 use crate::engine::Engine;
 use crate::error::RouteError;
 use crate::lanes::{Lanes, MOST_LANES, Turns};
 use crate::links::Links;
 use crate::options::Options;
 use crate::paths::Paths;
+use crate::quality::link_load;
 use crate::ranks;
 use crate::routes::Routes;
 use crate::spread::spread;
@@ -85,28 +87,66 @@ fn on_several_lanes(
     for careful in [false, true] {
         let mut choice = Choice::new(switches, paths, &links, &order, careful);
         choice.choose_all();
-        let tables = choice.tables(fabric);
-        let (mut levels, left) = choice.service_levels(tables.width());
-        pairs = pairs.min(left.len() as u64);
-        let packing = (2..=MOST_LANES).find_map(|lanes| Packing::of(&links, &order, &choice, &left, lanes));
-        let Some(packing) = packing else { continue };
-        for (path, level) in left.iter().zip(&packing.levels) {
-            levels[path.source as usize * tables.width() + path.lid as usize] = *level;
-        }
-        let turns = turns(fabric, switches, &links, &order, &packing);
-        let lanes = Lanes::by_turns(tables.width(), levels, turns);
-        if lanes.count() <= most_lanes {
-            return Ok(Routes { tables, heights: None, lanes });
+        let routes = match laned(fabric, switches, &links, &order, &mut choice) {
+            Ok(routes) => routes,
+            Err(left) => {
+                pairs = pairs.min(left);
+                continue;
+            }
+        };
+        if routes.lanes.count() <= most_lanes {
+            return Ok(evened_out(fabric, switches, paths, &links, &order, &mut choice, routes));
         }
         if careful {
             return Err(RouteError::TooFewLanes {
                 engine: "layered",
-                needed: lanes.count(),
+                needed: routes.lanes.count(),
                 given: most_lanes,
             });
         }
     }
     Err(RouteError::TooManyTurns { engine: "layered", pairs })
+}
+
+/// The chosen paths on as few lanes as they take, or how many pairs fit no class where service levels do not suffice.
+fn laned(
+    fabric: &Fabric,
+    switches: &Switches,
+    links: &Links,
+    order: &Order,
+    choice: &mut Choice,
+) -> Result<Routes, u64> {
+    let tables = choice.tables(fabric);
+    let (mut levels, left) = choice.service_levels(tables.width());
+    let packing = (2..=MOST_LANES).find_map(|lanes| Packing::of(links, order, choice, &left, lanes));
+    let Some(packing) = packing else { return Err(left.len() as u64) };
+    for (path, level) in left.iter().zip(&packing.levels) {
+        levels[path.source as usize * tables.width() + path.lid as usize] = *level;
+    }
+    let turns = turns(fabric, switches, links, order, &packing);
+    let lanes = Lanes::by_turns(tables.width(), levels, turns);
+    Ok(Routes { tables, heights: None, lanes })
+}
+
+/// Shortest paths spread without regard to lanes, where they need no more of them and load links less.
+fn evened_out(
+    fabric: &Fabric,
+    switches: &Switches,
+    paths: &Paths,
+    links: &Links,
+    order: &Order,
+    choice: &mut Choice,
+    routes: Routes,
+) -> Routes {
+    if !is_small(switches) {
+        return routes;
+    }
+    choice.take(&balanced(fabric, switches, paths, &ranks::of(fabric, switches)));
+    let load = |routes: &Routes| link_load(fabric, &routes.tables).max;
+    match laned(fabric, switches, links, order, choice) {
+        Ok(even) if even.lanes.count() <= routes.lanes.count() && load(&even) < load(&routes) => even,
+        _ => routes,
+    }
 }
 
 /// What every switch does with every service level.
