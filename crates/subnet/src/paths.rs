@@ -19,6 +19,7 @@ impl SubnetManager {
             self.refuse(now, reason);
             return;
         }
+        self.know_ports_by_guid();
         let routes = match self.route() {
             Ok(routes) => routes,
             Err(error) => {

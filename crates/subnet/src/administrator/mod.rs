@@ -8,15 +8,18 @@ mod path_record;
 
 use std::collections::VecDeque;
 
+use fabric::PortId;
 use ib::sa::{rmpp, stride};
-use ib::{AttributeId, Mad, Method, Packet, Status};
+use ib::{AttributeId, Guid, Mad, Method, Packet, Status};
+
+use rustc_hash::FxHashMap;
 
 use crate::manager::{Phase, SubnetManager};
 
 /// The most answers of several MADs under way at once: the oldest is given up for a new one.
-const MOST_TRANSFERS: usize = 64;
-/// The most records of one answer.
-const MOST_RECORDS: usize = 1 << 16;
+const MOST_TRANSFERS: usize = 16;
+/// The most pairs of ends that one question may be about: every end port of a large fabric from one of them.
+const MOST_PAIRS: usize = 1 << 17;
 
 /// An answer of several MADs under way.
 struct Transfer {
@@ -37,10 +40,22 @@ impl Transfer {
 /// What the administrator keeps.
 #[derive(Default)]
 pub(crate) struct Administrator {
+    /// End ports by GUID.
+    by_guid: FxHashMap<Guid, PortId>,
     transfers: VecDeque<Transfer>,
 }
 
 impl SubnetManager {
+    /// Ports were numbered anew.
+    pub(crate) fn know_ports_by_guid(&mut self) {
+        let fabric = &self.devices.fabric;
+        // Those without a cable too: they may be cabled again before ports are numbered the next time.
+        let switches = fabric.switches().map(|node| self.devices.management_port(node));
+        let adapters = fabric.nodes().filter(|&node| !fabric.is_switch(node));
+        let ports = switches.chain(adapters.flat_map(|node| fabric.ports(node)));
+        self.administrator.by_guid = ports.map(|port| (self.gid(port).guid(), port)).collect();
+    }
+
     /// A MAD of subnet administration came.
     pub(crate) fn administer(&mut self, packet: &Packet) {
         let mad = &packet.mad;

@@ -8,7 +8,7 @@ use fabric::PortId;
 use ib::sa::{PathRecord, Selector, rate, status};
 use ib::{Gid, Guid, Lid, Mad, Mtu, PartitionKey, Status};
 
-use super::MOST_RECORDS;
+use super::MOST_PAIRS;
 use crate::manager::SubnetManager;
 
 /// The most switches that a path passes: beyond is a circle.
@@ -31,14 +31,14 @@ impl SubnetManager {
             has(PathRecord::DLID).then_some(wanted.dlid),
             has(PathRecord::DEST_GID).then_some(wanted.dest_gid),
         )?;
+        if sources.len().saturating_mul(destinations.len()) > MOST_PAIRS {
+            return Err(status::NO_RESOURCES);
+        }
         let mut records = Vec::new();
         for &source in &sources {
             for &destination in &destinations {
                 let Some(record) = self.path_record(source, destination) else { continue };
                 if fits(&record, &wanted, mask) {
-                    if records.len() == MOST_RECORDS {
-                        return Err(status::NO_RESOURCES);
-                    }
                     records.push(record);
                 }
             }
@@ -55,10 +55,12 @@ impl SubnetManager {
         let named = |port: &PortId| {
             lid.is_none_or(|lid| fabric.lid(*port) == lid) && gid.is_none_or(|gid| self.gid(*port) == gid)
         };
-        // One LID is looked up, not searched for.
-        let ports: Vec<PortId> = match lid.and_then(|lid| self.owner_of(lid)) {
+        // One port is looked up, not searched for.
+        let by_guid = |gid: Gid| self.administrator.by_guid.get(&gid.guid()).copied();
+        let owner = lid.map_or_else(|| gid.and_then(by_guid), |lid| self.owner_of(lid));
+        let ports: Vec<PortId> = match owner {
             Some(owner) => [owner].into_iter().filter(managed).filter(named).collect(),
-            None if lid.is_some() => Vec::new(),
+            None if lid.is_some() || gid.is_some() => Vec::new(),
             None => fabric.end_ports().filter(managed).filter(named).collect(),
         };
         match gid {
@@ -67,7 +69,7 @@ impl SubnetManager {
         }
     }
 
-    fn gid(&self, port: PortId) -> Gid {
+    pub(super) fn gid(&self, port: PortId) -> Gid {
         let fabric = &self.devices.fabric;
         let node = fabric.node_of(port);
         let guid: Guid = if fabric.is_switch(node) { fabric.guid(node) } else { fabric.port_guid(port) };
