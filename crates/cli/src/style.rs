@@ -2,6 +2,8 @@
 
 use std::io::IsTerminal;
 
+use fabric::check::Severity;
+
 /// Whether and how text is coloured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Style {
@@ -56,6 +58,15 @@ impl Style {
     /// A place.
     pub fn blue(self, text: &str) -> String {
         self.paint("34", text)
+    }
+
+    /// How much a finding matters, in a word.
+    pub fn severity(self, severity: Severity) -> String {
+        match severity {
+            Severity::Critical => self.red_bold("critical"),
+            Severity::Warning => self.yellow("warning"),
+            Severity::Info => self.blue("info"),
+        }
     }
 }
 

@@ -1,11 +1,13 @@
-//! Typed indices into the flat arrays of a [`crate::Fabric`].
+//! Typed indices into flat arrays: those of a [`crate::Fabric`], and how other crates make theirs.
 
-use serde::{Deserialize, Serialize};
-
+/// Makes a typed index: a number of 32 bits that stands for a place in arrays of one kind, and for nothing else.
+#[macro_export]
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize,
+        )]
         #[serde(transparent)]
         pub struct $name(pub u32);
 

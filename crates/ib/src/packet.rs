@@ -33,6 +33,19 @@ impl Packet {
         Self { dlid: Lid::PERMISSIVE, slid: Lid::PERMISSIVE, dest_qp: 0, source_qp: 0, status: 0, mad }
     }
 
+    /// A MAD on its way back to whom this packet came from.
+    #[inline]
+    pub fn reply(&self, mad: Mad) -> Self {
+        Self {
+            dlid: self.slid,
+            slid: self.dlid,
+            dest_qp: self.source_qp,
+            source_qp: self.dest_qp,
+            status: 0,
+            mad,
+        }
+    }
+
     /// A subnet management MAD to a LID on its way out.
     #[inline]
     pub fn to_lid(dlid: Lid, mad: Mad) -> Self {

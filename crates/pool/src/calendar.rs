@@ -355,34 +355,51 @@ mod tests {
         assert_eq!(berlin(vec![]).unwrap().next_turn(i64::MAX), None);
     }
 
+    /// Windows as days, quarters of an hour from and until, and per cent.
+    fn nothing_changes_before_its_turn(
+        zone: &str,
+        windows: &[(u8, i32, i32, u8)],
+        now: i64,
+    ) -> Result<(), TestCaseError> {
+        let clock = |quarter: i32| time((quarter / 4) as i8, (quarter % 4 * 15) as i8, 0, 0);
+        let windows = windows.iter().map(|&(days, from, until, inference_percent)| Window {
+            name: format!("w{from}"),
+            days: Days(days),
+            from: clock(from),
+            until: clock(until),
+            inference_percent,
+        });
+        let Ok(calendar) = Calendar::new(zone, windows.collect(), vec![], 10, 600) else { return Ok(()) };
+        let share = calendar.at(now).0;
+        let end = now + 8 * i64::from(DAY);
+        let first = (now..end).step_by(300).find(|&at| calendar.at(at).0 != share);
+        match (first, calendar.next_turn(now)) {
+            (Some(seen), Some(turn)) => {
+                prop_assert!(turn.at <= seen && seen - turn.at < 300 && turn.at > now, "{turn:?} {seen}");
+                prop_assert_eq!((turn.before_percent, turn.drain_from), (share, turn.at - 600));
+                prop_assert_eq!(turn.after_percent, calendar.at(turn.at).0);
+            }
+            (None, turn) => prop_assert!(turn.is_none_or(|turn| turn.at >= end - 300), "{turn:?}"),
+            (Some(seen), None) => prop_assert!(false, "a change at {seen} is no turn"),
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_window_of_a_whole_day_turns_at_both_its_ends() {
+        nothing_changes_before_its_turn("Europe/Berlin", &[(1, 0, 0, 0)], 1_770_000_000).unwrap();
+    }
+
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn nothing_changes_before_the_next_turn(
             zone in prop::sample::select(vec!["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC"]),
             windows in prop::collection::vec((1..128u8, 0..96i32, 0..96i32, 0..=100u8), 1..4),
             now in 1_770_000_000..1_800_000_000i64,
         ) {
-            let clock = |quarter: i32| time((quarter / 4) as i8, (quarter % 4 * 15) as i8, 0, 0);
-            let windows = windows.into_iter().map(|(days, from, until, inference_percent)| Window {
-                name: format!("w{from}"),
-                days: Days(days),
-                from: clock(from),
-                until: clock(until),
-                inference_percent,
-            });
-            let Ok(calendar) = Calendar::new(zone, windows.collect(), vec![], 10, 600) else { return Ok(()) };
-            let share = calendar.at(now).0;
-            let end = now + 8 * i64::from(DAY);
-            let first = (now..end).step_by(300).find(|&at| calendar.at(at).0 != share);
-            match (first, calendar.next_turn(now)) {
-                (Some(seen), Some(turn)) => {
-                    prop_assert!(turn.at <= seen && seen - turn.at < 300 && turn.at > now, "{turn:?} {seen}");
-                    prop_assert_eq!((turn.before_percent, turn.drain_from), (share, turn.at - 600));
-                    prop_assert_eq!(turn.after_percent, calendar.at(turn.at).0);
-                }
-                (None, turn) => prop_assert!(turn.is_none_or(|turn| turn.at >= end - 300), "{turn:?}"),
-                (Some(seen), None) => prop_assert!(false, "a change at {seen} is no turn"),
-            }
+            nothing_changes_before_its_turn(zone, &windows, now)?;
         }
     }
 }

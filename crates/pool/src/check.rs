@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use fabric::check::Severity;
 use fabric::summary::machine;
 use fabric::{Fabric, NodeKind};
 use serde::Serialize;
@@ -34,22 +35,11 @@ pub enum Kind {
     NoMemory,
 }
 
-/// How bad it is, worst first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Severity {
-    /// The pool cannot keep what it promises.
-    Critical,
-    /// Work will be placed worse than it could be.
-    Warning,
-    /// Something to know.
-    Info,
-}
-
 /// One thing that is wrong.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Critical: the pool cannot keep what it promises. Warning: work will be placed worse than it could be. Info:
+    /// something to know.
     pub severity: Severity,
     /// What it is about.
     pub kind: Kind,

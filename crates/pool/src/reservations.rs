@@ -122,6 +122,8 @@ mod tests {
     }
 
     proptest! {
+
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn the_most_is_the_most_of_all_seconds(
             list in prop::collection::vec((0..3u32, 1..50u64, 0..40i64, 1..20i64), 0..12),

@@ -5,8 +5,10 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::index::{ModelIndex, NodeIndex};
+use crate::node::{Pool, State};
 
 /// Thousandths that a whole GPU has.
 pub const WHOLE_GPU: u16 = 1000;
@@ -16,21 +18,6 @@ pub const MOST_GPUS_A_NODE: usize = 64;
 
 /// The most models of GPU that one stock may know: a set of them is one word.
 pub const MOST_MODELS: usize = 64;
-
-/// A node of the stock, by its place in the arrays.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct NodeIndex(pub u32);
-
-impl NodeIndex {
-    /// The place in the arrays.
-    pub const fn at(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// A model of GPU, by its place in [`Stock::models`].
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct ModelIndex(pub u8);
 
 /// Some models of GPU: a bit each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -215,6 +202,12 @@ pub enum StockError {
     /// More models than the stock may know.
     #[error("there are more than {MOST_MODELS} models of GPU")]
     TooManyModels,
+    /// One node has GPUs of several models.
+    #[error("its GPUs are of several models: make it a node for each")]
+    SeveralModels,
+    /// What the stock cannot hold of a node.
+    #[error("node {0}: {1}")]
+    Node(String, Box<StockError>),
     /// GPUs without a model, or a model that the stock does not know.
     #[error("the node's GPUs are of no model that the stock knows")]
     NoModel,
@@ -242,6 +235,35 @@ impl Stock {
         Self { gpu_start: vec![0], ..Self::default() }
     }
 
+    /// The nodes of a pool in its order, all that they have free; who takes no work is closed, and GPUs that take none are left
+    /// out.
+    ///
+    /// # Errors
+    /// [`StockError::Node`] with what the stock cannot hold: too many GPUs, or those of several models on one node.
+    pub fn of(pool: &Pool) -> Result<Self, StockError> {
+        let mut stock = Self::new();
+        for model in pool.models() {
+            stock.model_named(&model.name)?;
+        }
+        for node in pool.nodes() {
+            let of_node = |why: StockError| StockError::Node(pool.node_name(node).to_owned(), Box::new(why));
+            let open = pool.node_health(node).state == State::Healthy;
+            let gpus: Vec<_> = pool.gpus_of(node).filter(|&gpu| !open || pool.takes_work(gpu)).collect();
+            let model = gpus.first().map(|&gpu| pool.model_of(gpu));
+            if gpus.iter().any(|&gpu| Some(pool.model_of(gpu)) != model) {
+                return Err(of_node(StockError::SeveralModels));
+            }
+            let added = stock.add_node(&Capacity {
+                cpu_milli: pool.numa_cpu_milli(node).iter().fold(0, |sum, &cpu| cpu.saturating_add(sum)),
+                memory_mib: u32::try_from(pool.node_memory_mib(node)).unwrap_or(u32::MAX),
+                gpus: gpus.len(),
+                model,
+            });
+            stock.set_open(added.map_err(of_node)?, open)?;
+        }
+        Ok(stock)
+    }
+
     /// The index of a model, which becomes known with the first call that names it.
     ///
     /// # Errors
@@ -255,13 +277,12 @@ impl Stock {
                 self.models.len() - 1
             }
         };
-        // At most MOST_MODELS are known.
-        Ok(ModelIndex(at as u8))
+        Ok(ModelIndex(at as u32))
     }
 
     /// The index of a model, if it is known.
     pub fn find_model(&self, name: &str) -> Option<ModelIndex> {
-        self.models.iter().position(|model| model == name).map(|at| ModelIndex(at as u8))
+        self.models.iter().position(|model| model == name).map(|at| ModelIndex(at as u32))
     }
 
     /// The names of all models, by their index.
@@ -277,7 +298,7 @@ impl Stock {
         if capacity.gpus > MOST_GPUS_A_NODE {
             return Err(StockError::TooManyGpus(capacity.gpus));
         }
-        let known = capacity.model.is_some_and(|model| usize::from(model.0) < self.models.len());
+        let known = capacity.model.is_some_and(|model| model.index() < self.models.len());
         if capacity.gpus > 0 && !known {
             return Err(StockError::NoModel);
         }
@@ -298,7 +319,7 @@ impl Stock {
     #[must_use]
     pub fn reordered(&self, nodes: &[NodeIndex]) -> Self {
         let mut stock = Self { models: self.models.clone(), ..Self::new() };
-        for &node in nodes.iter().filter(|node| node.at() < self.len()) {
+        for &node in nodes.iter().filter(|node| node.index() < self.len()) {
             // What was put into one stock can be put into another that knows the same models.
             let _ = stock.add_node(&self.capacity(node));
         }
@@ -337,30 +358,30 @@ impl Stock {
 
     /// A node's CPU that is free, in thousandths of a core.
     pub fn cpu_free_milli(&self, node: NodeIndex) -> u32 {
-        self.cpu_free_milli[node.at()]
+        self.cpu_free_milli[node.index()]
     }
 
     /// A node's memory that is free, in MiB.
     pub fn memory_free_mib(&self, node: NodeIndex) -> u32 {
-        self.memory_free_mib[node.at()]
+        self.memory_free_mib[node.index()]
     }
 
     /// What each of a node's GPUs has free, in thousandths.
     pub fn gpus_free_milli(&self, node: NodeIndex) -> &[u16] {
-        let range = self.gpu_start[node.at()] as usize..self.gpu_start[node.at() + 1] as usize;
+        let range = self.gpu_start[node.index()] as usize..self.gpu_start[node.index() + 1] as usize;
         &self.gpu_free_milli[range]
     }
 
     /// The model of a node's GPUs, if it has any.
     pub fn model(&self, node: NodeIndex) -> Option<ModelIndex> {
-        (self.gpu_start[node.at()] < self.gpu_start[node.at() + 1]).then(|| self.model[node.at()])
+        (self.gpu_start[node.index()] < self.gpu_start[node.index() + 1]).then(|| self.model[node.index()])
     }
 
     /// All that a node has, free or taken.
     pub fn capacity(&self, node: NodeIndex) -> Capacity {
         Capacity {
-            cpu_milli: self.cpu_milli[node.at()],
-            memory_mib: self.memory_mib[node.at()],
+            cpu_milli: self.cpu_milli[node.index()],
+            memory_mib: self.memory_mib[node.index()],
             gpus: self.gpus_free_milli(node).len(),
             model: self.model(node),
         }
@@ -368,7 +389,7 @@ impl Stock {
 
     /// Whether a node takes new work.
     pub fn is_open(&self, node: NodeIndex) -> bool {
-        self.open[node.at()]
+        self.open[node.index()]
     }
 
     /// Opens a node for new work or closes it; what runs there stays.
@@ -377,23 +398,23 @@ impl Stock {
     /// [`StockError::NoSuchNode`].
     pub fn set_open(&mut self, node: NodeIndex, open: bool) -> Result<(), StockError> {
         self.check(node)?;
-        self.open[node.at()] = open;
+        self.open[node.index()] = open;
         Ok(())
     }
 
     /// Whether a node could take this now: open, of a wanted model, with the CPU, the memory and enough GPUs that each have
     /// the wanted share free.
     pub fn fits(&self, node: NodeIndex, demand: &Demand) -> bool {
-        if !self.open[node.at()]
-            || self.cpu_free_milli[node.at()] < demand.cpu_milli
-            || self.memory_free_mib[node.at()] < demand.memory_mib
+        if !self.open[node.index()]
+            || self.cpu_free_milli[node.index()] < demand.cpu_milli
+            || self.memory_free_mib[node.index()] < demand.memory_mib
         {
             return false;
         }
         if demand.gpus == 0 {
             return true;
         }
-        demand.models.contains(self.model[node.at()])
+        demand.models.contains(self.model[node.index()])
             && self.gpus_free_milli(node).iter().filter(|&&free| free >= demand.gpu_milli).count()
                 >= usize::from(demand.gpus)
     }
@@ -404,7 +425,7 @@ impl Stock {
     /// What the node lacks; then nothing was taken.
     pub fn allocate(&mut self, grant: &Grant) -> Result<(), StockError> {
         self.check(grant.node)?;
-        let (node, name) = (grant.node.at(), grant.node.0);
+        let (node, name) = (grant.node.index(), grant.node.0);
         if !self.open[node] {
             return Err(StockError::Closed(name));
         }
@@ -456,7 +477,7 @@ impl Stock {
     /// [`StockError::NoSuchNode`], [`StockError::NotTaken`]; then nothing was given back.
     pub fn release(&mut self, grant: &Grant) -> Result<(), StockError> {
         self.check(grant.node)?;
-        let (node, name) = (grant.node.at(), grant.node.0);
+        let (node, name) = (grant.node.index(), grant.node.0);
         if self.cpu_milli[node] - self.cpu_free_milli[node] < grant.cpu_milli {
             return Err(StockError::NotTaken("CPU", name));
         }
@@ -473,7 +494,7 @@ impl Stock {
     }
 
     fn give_back(&mut self, grant: &Grant) {
-        let node = grant.node.at();
+        let node = grant.node.index();
         self.cpu_free_milli[node] += grant.cpu_milli;
         self.memory_free_mib[node] += grant.memory_mib;
         let start = self.gpu_start[node] as usize;
@@ -484,7 +505,7 @@ impl Stock {
     }
 
     fn check(&self, node: NodeIndex) -> Result<(), StockError> {
-        if node.at() < self.len() { Ok(()) } else { Err(StockError::NoSuchNode(node.0, self.len())) }
+        if node.index() < self.len() { Ok(()) } else { Err(StockError::NoSuchNode(node.0, self.len())) }
     }
 }
 
@@ -516,6 +537,23 @@ mod tests {
         assert_eq!(stock.gpus_free_milli(NodeIndex(0)), [400, 400]);
         assert!(!stock.fits(NodeIndex(0), &Demand { gpu_milli: 800, ..whole(1) }));
         assert!(stock.fits(NodeIndex(0), &Demand { gpu_milli: 400, ..whole(2) }));
+    }
+
+    #[test]
+    fn a_pool_becomes_a_stock() {
+        let text = "sn,cpu_milli,memory_mib,gpu,model\na,64000,1000,2,H100\nb,8000,500,0,\nc,8000,500,3,T4\n";
+        let beside = crate::formats::Beside::default();
+        let mut pool = crate::formats::read("nodes.csv", text.as_bytes(), &beside).unwrap().0.pool;
+        let [a, b, c] = [0, 1, 2].map(NodeIndex);
+        let failed = crate::Health { state: State::Failed, reason: String::new() };
+        let second = pool.gpus_of(a).nth(1).unwrap();
+        pool.set_gpu_health(second, failed.clone());
+        pool.set_node_health(c, failed);
+        let stock = Stock::of(&pool).unwrap();
+        assert_eq!(stock.models(), ["H100", "T4"]);
+        assert_eq!([a, b, c].map(|node| stock.capacity(node).gpus), [1, 0, 3]);
+        assert_eq!([a, b, c].map(|node| stock.is_open(node)), [true, true, false]);
+        assert_eq!((stock.cpu_free_milli(a), stock.memory_free_mib(b)), (64_000, 500));
     }
 
     #[test]
@@ -565,7 +603,7 @@ mod tests {
 
     /// The same bookkeeping by plain sums over what is held.
     fn is_possible(stock: &Stock, held: &[Grant], grant: &Grant) -> bool {
-        if grant.node.at() >= stock.len() {
+        if grant.node.index() >= stock.len() {
             return false;
         }
         let capacity = stock.capacity(grant.node);
@@ -583,6 +621,8 @@ mod tests {
     }
 
     proptest! {
+
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn every_call_happens_whole_or_not_at_all(calls in prop::collection::vec((any_grant(), any::<bool>()), 1..60)) {
             let empty = stock(&[8, 0, 3, 1]);

@@ -523,6 +523,8 @@ mod tests {
     }
 
     proptest! {
+
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn limits_hold_whatever_is_charged(
             tree in trees(),

@@ -33,6 +33,8 @@ const WORDS: [&str; 18] = [
 ];
 
 proptest! {
+
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn a_text_that_was_changed_is_read_or_refused(
         text in 0..TEXTS.len(),
@@ -53,6 +55,7 @@ proptest! {
                 site.pool.check_invariants();
                 site.slices.check_invariants(&site.pool);
                 site.tenants.check_invariants();
+                let _ = pool::Stock::of(&site.pool);
                 let _ = pool::check::check(&site, None);
                 let _ = pool::summary::summarize(&site);
             }

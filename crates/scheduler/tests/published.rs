@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use pool::Stock;
+use pool::formats::Beside;
 use pool::stock::Demand;
 use scheduler::policy::Kind;
 use scheduler::replay::inflate::inflate;
@@ -22,7 +23,9 @@ fn openb_file(name: &str) -> Option<Vec<u8>> {
 }
 
 fn load(tasks: &str) -> Option<(Stock, Vec<Demand>)> {
-    let stock = openb::nodes("nodes", &openb_file("openb_node_list_gpu_node.csv")?).unwrap();
+    let nodes = openb_file("openb_node_list_gpu_node.csv")?;
+    let (site, _) = pool::formats::read("nodes", &nodes, &Beside::default()).unwrap();
+    let stock = Stock::of(&site.pool).unwrap();
     let options = ReadOptions { times_wanted: false, ..ReadOptions::default() };
     let trace = openb::jobs(tasks, &openb_file(&format!("openb_pod_list_{tasks}.csv"))?, options).unwrap();
     let demands = trace.demands(&stock);

@@ -121,14 +121,7 @@ impl SubnetManager {
                 state: self.state(),
             });
         }
-        self.replies.push_back(Packet {
-            dlid: packet.slid,
-            slid: packet.dlid,
-            dest_qp: packet.source_qp,
-            source_qp: packet.dest_qp,
-            status: 0,
-            mad: answer,
-        });
+        self.replies.push_back(packet.reply(answer));
         if handover && self.phase == Phase::Standby {
             self.take_over(now, "the master hands over".to_owned());
         }

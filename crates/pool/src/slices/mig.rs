@@ -70,6 +70,8 @@ mod tests {
     }
 
     proptest! {
+
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
         #[test]
         fn packs_what_brute_force_packs(
             model in 0..6usize,

@@ -121,6 +121,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
+
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn no_slice_overlaps_another(steps in prop::collection::vec(step(), 1..80)) {
         let pool = pool(&["H100-80GB", "A100-40GB", "A30"]);

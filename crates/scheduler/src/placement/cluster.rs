@@ -3,8 +3,8 @@
 //! Nodes of one model with the same CPU, memory and GPUs left are one state: a score is computed once for all of them. A
 //! placement moves one node from one state to another.
 
-use pool::Stock;
-use pool::stock::{Demand, GpuSet, Grant, ModelIndex, NodeIndex, StockError, WHOLE_GPU};
+use pool::stock::{Demand, GpuSet, Grant, StockError, WHOLE_GPU};
+use pool::{ModelIndex, NodeIndex, Stock};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -248,7 +248,7 @@ impl Cluster {
                 1 if grant.gpu_milli < WHOLE_GPU => 0,
                 gpus => gpus.min(15) as usize,
             };
-            let count = &mut sizes[grant.node.at()][size];
+            let count = &mut sizes[grant.node.index()][size];
             *count = count.saturating_add_signed(more);
         }
         self.leave(grant.node);
@@ -256,7 +256,7 @@ impl Cluster {
     }
 
     fn leave(&mut self, node: NodeIndex) {
-        let Some(state) = self.at[node.at()].take() else { return };
+        let Some(state) = self.at[node.index()].take() else { return };
         let group = &mut self.groups[state.0 as usize];
         if let Ok(place) = group.nodes.binary_search_by(|other| node.cmp(other)) {
             group.nodes.remove(place);
@@ -272,7 +272,7 @@ impl Cluster {
             return;
         }
         let sizes = self.sizes.as_ref().map_or(0, |sizes| {
-            let counts = &sizes[node.at()];
+            let counts = &sizes[node.index()];
             (0..16).filter(|&size| counts[size] > 0).fold(0, |bits, size| bits | 1 << size)
         });
         let state = State::of(&self.stock, node, sizes);
@@ -280,7 +280,7 @@ impl Cluster {
             Some(&at) => at,
             None => self.come_up(state),
         };
-        self.at[node.at()] = Some(at);
+        self.at[node.index()] = Some(at);
         let group = &mut self.groups[at.0 as usize];
         let place = group.nodes.partition_point(|other| *other > node);
         group.nodes.insert(place, node);

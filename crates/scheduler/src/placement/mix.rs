@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use pool::stock::{Demand, ModelIndex, ModelSet};
+use pool::ModelIndex;
+use pool::stock::{Demand, ModelSet};
 
 use super::cluster::State;
 
@@ -64,7 +65,7 @@ impl Mix {
                 share: count as f64 / taken as f64,
             })
             .collect();
-        let by_model = (0..models as u8).map(|model| same_gpus(&popular, ModelIndex(model))).collect();
+        let by_model = (0..models as u32).map(|model| same_gpus(&popular, ModelIndex(model))).collect();
         Self { popular, by_model }
     }
 
@@ -79,7 +80,7 @@ impl Mix {
     pub fn fragmentation(&self, state: &State) -> f64 {
         let Some(model) = state.model else { return 0.0 };
         let mut usable = 0.0;
-        for class in &self.by_model[usize::from(model.0)] {
+        for class in &self.by_model[model.index()] {
             let first = state.gpus.partition_point(|&free| free < class.gpu_milli);
             if state.gpus.len() - first < usize::from(class.gpus) {
                 continue;

@@ -1,6 +1,7 @@
 //! Any node with room, and any GPU of it with enough left.
 
-use pool::stock::{Demand, GpuSet, Grant, NodeIndex, WHOLE_GPU};
+use pool::NodeIndex;
+use pool::stock::{Demand, GpuSet, Grant, WHOLE_GPU};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 

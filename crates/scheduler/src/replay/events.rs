@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pool::Stock;
-use pool::stock::{Demand, Grant, NodeIndex};
+use pool::stock::{Demand, Grant};
+use pool::{NodeIndex, Stock};
 use serde::Serialize;
 use smallvec::SmallVec;
 
@@ -94,8 +94,6 @@ pub struct Replayed {
     pub gpu_used_percent_while_waiting: Option<f64>,
     /// From the first submission to the last end, in seconds.
     pub span_s: f64,
-    /// Jobs that were stopped for others.
-    pub preemptions: u64,
     /// The course.
     pub course: Vec<Moment>,
 }
@@ -183,10 +181,8 @@ impl Replay<'_> {
                 && end <= now
             {
                 self.running.pop_first();
-                for grant in std::mem::take(&mut self.grants[job as usize]) {
-                    // What was taken can be given back.
-                    let _ = self.cluster.release(&grant);
-                }
+                let grants = std::mem::take(&mut self.grants[job as usize]);
+                self.take_back(&grants);
                 let (submit, start) = (self.jobs[job as usize].submit_ms, self.started_ms[job as usize]);
                 waits.push((start - submit) as f64 / 1000.0);
                 completions.push((end - submit) as f64 / 1000.0);

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::placement::{Classes, Cluster, Mix};
 use crate::policy::{Kind, Policy};
-use crate::random::below;
+use crate::random::{below, shuffle};
 
 /// A point of the course: what had arrived and what was allocated, in per cent of all GPUs.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -46,9 +46,7 @@ pub fn draw(demands: &[Demand], gpu_milli: u64, times: f64, seed: u64) -> Vec<u3
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let wanted = gpu_milli as f64 * times;
     let mut order: Vec<u32> = (0..demands.len() as u32).collect();
-    for at in (1..order.len()).rev() {
-        order.swap(at, below(&mut random, at + 1).unwrap_or(0));
-    }
+    shuffle(&mut random, &mut order);
     let milli = |task: u32| f64::from(demands[task as usize].gpu_milli_total());
     let mut sum = 0.0;
     let kept = order.iter().take_while(|&&task| {
@@ -73,9 +71,7 @@ pub fn draw(demands: &[Demand], gpu_milli: u64, times: f64, seed: u64) -> Vec<u3
 fn shuffled(stock: &Stock, seed: u64) -> Stock {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(!seed);
     let mut nodes: Vec<_> = stock.nodes().collect();
-    for at in (1..nodes.len()).rev() {
-        nodes.swap(at, below(&mut random, at + 1).unwrap_or(0));
-    }
+    shuffle(&mut random, &mut nodes);
     stock.reordered(&nodes)
 }
 

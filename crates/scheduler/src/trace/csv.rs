@@ -1,51 +1,28 @@
 //! Rows of fields with a head that names them: what the CSV readers share.
 
-use super::{Gatherer, TraceError};
+use csv::{ReaderBuilder, StringRecord, StringRecordsIntoIter, Trim};
+use pool::FormatError;
 
-/// The fields of a line, quotes taken off.
-pub(crate) fn fields(line: &str, separator: char) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' if quoted && letters.peek() == Some(&'"') => {
-                letters.next();
-                push(&mut fields, '"');
-            }
-            '"' => quoted = !quoted,
-            _ if letter == separator && !quoted => fields.push(String::new()),
-            _ => push(&mut fields, letter),
-        }
-    }
-    fields
-}
-
-fn push(fields: &mut [String], letter: char) {
-    if let Some(last) = fields.last_mut() {
-        last.push(letter);
-    }
-}
+use super::Gatherer;
 
 /// A table's lines, after the head.
 pub(crate) struct Table<'a> {
     /// The columns by name.
-    pub(crate) head: Vec<String>,
-    separator: char,
-    lines: std::iter::Enumerate<std::str::Lines<'a>>,
+    pub(crate) head: StringRecord,
+    rows: StringRecordsIntoIter<&'a [u8]>,
 }
 
 /// A row of a table.
 pub(crate) struct Row {
     /// Counted from 1.
     pub(crate) line: usize,
-    fields: Vec<String>,
+    fields: StringRecord,
 }
 
 impl Row {
     /// A field; empty where the column or the field is not there.
     pub(crate) fn get(&self, column: Option<usize>) -> &str {
-        column.and_then(|column| self.fields.get(column)).map_or("", |field| field.trim())
+        column.and_then(|column| self.fields.get(column)).unwrap_or("")
     }
 
     /// A whole number of a field; `absent` where the field is empty.
@@ -71,21 +48,23 @@ impl<'a> Table<'a> {
     /// Reads the head, which has to name these columns.
     pub(crate) fn new(
         text: &'a str,
-        separator: char,
+        separator: u8,
         wanted: &[&str],
         gatherer: &Gatherer<'_>,
-    ) -> Result<Self, TraceError> {
-        let mut lines = text.lines().enumerate();
-        let first = lines.by_ref().map(|(_, line)| line).find(|line| !line.trim().is_empty());
-        let head: Vec<String> = fields(first.unwrap_or(""), separator)
-            .into_iter()
-            .map(|name| name.trim().trim_start_matches('\u{feff}').to_owned())
-            .collect();
+    ) -> Result<Self, FormatError> {
+        let mut reader = ReaderBuilder::new()
+            .delimiter(separator)
+            // Only commas stand with quotes: what Slurm writes between bars may hold any.
+            .quoting(separator == b',')
+            .flexible(true)
+            .trim(Trim::All)
+            .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+        let head = reader.headers().cloned().unwrap_or_default();
         if let Some(lacking) = wanted.iter().find(|&&name| !head.iter().any(|column| column == name)) {
             let what = format!("the first line names no column {lacking}");
-            return Err(gatherer.error(1, what, format!("it has to name {}", wanted.join(", "))));
+            return Err(gatherer.error(1, what, &format!("it has to name {}", wanted.join(", "))));
         }
-        Ok(Self { head, separator, lines })
+        Ok(Self { head, rows: reader.into_records() })
     }
 
     /// The place of a column.
@@ -98,8 +77,10 @@ impl Iterator for Table<'_> {
     type Item = Row;
 
     fn next(&mut self) -> Option<Row> {
-        let (at, line) = self.lines.by_ref().find(|(_, line)| !line.trim().is_empty())?;
-        Some(Row { line: at + 1, fields: fields(line, self.separator) })
+        // Text that is no more than bytes in a row of any length is always a record.
+        let fields = self.rows.by_ref().find_map(Result::ok)?;
+        let line = fields.position().map_or(0, |position| position.line() as usize);
+        Some(Row { line, fields })
     }
 }
 

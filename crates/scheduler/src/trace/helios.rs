@@ -4,8 +4,10 @@
 
 use pool::stock::WHOLE_GPU;
 
+use pool::FormatError;
+
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
+use super::{Gatherer, Job, ReadOptions, Trace};
 
 const WANTED: [&str; 7] = ["job_id", "user", "gpu_num", "cpu_num", "node_num", "submit_time", "duration"];
 
@@ -13,10 +15,10 @@ const WANTED: [&str; 7] = ["job_id", "user", "gpu_num", "cpu_num", "node_num", "
 ///
 /// # Errors
 /// Where a column is lacking, or a line cannot be and such lines are refused.
-pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
-    let table = Table::new(&text, ',', &WANTED, &gatherer)?;
+    let table = Table::new(&text, b',', &WANTED, &gatherer)?;
     let columns = WANTED.map(|name| table.column(name));
     for row in table {
         match job(&row, &columns, &mut gatherer) {

@@ -12,10 +12,8 @@ pub mod sacct;
 pub mod swf;
 mod time;
 
-use std::fmt;
-
-use pool::Stock;
 use pool::stock::{Demand, ModelSet};
+use pool::{FormatError, Stock};
 use rustc_hash::FxHashMap;
 
 /// Bad lines are named one by one up to this number; all are counted.
@@ -102,7 +100,7 @@ impl Format {
 ///
 /// # Errors
 /// Where the file is not of the format, or a line cannot be and such lines are refused.
-pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> Result<Trace, FormatError> {
     let trace = match format {
         Format::Native => native::jobs(file, bytes, options),
         Format::Openb => openb::jobs(file, bytes, options),
@@ -114,8 +112,7 @@ pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> R
         let first =
             trace.bad.first().map_or(String::new(), |bad| format!("; line {}: {}", bad.line, bad.what));
         let what = format!("there is no job in it, read as {}{first}", format.name());
-        let mend = "is it the right file? Another format can be named".to_owned();
-        return Err(TraceError { file: file.to_owned(), line: 0, what, mend });
+        return Err(FormatError::whole(file, what, "is it the right file? Another format can be named"));
     }
     Ok(trace)
 }
@@ -153,27 +150,6 @@ pub struct BadLine {
     /// What is wrong.
     pub what: String,
 }
-
-/// Why a file could not be read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TraceError {
-    /// As the caller names it.
-    pub file: String,
-    /// Counted from 1; 0 where the whole file is meant.
-    pub line: usize,
-    /// What is wrong.
-    pub what: String,
-    /// What would mend it.
-    pub mend: String,
-}
-
-impl fmt::Display for TraceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.what)
-    }
-}
-
-impl std::error::Error for TraceError {}
 
 /// A job of a trace: a gang of equal parts, each on one node.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -306,7 +282,7 @@ impl<'a> Gatherer<'a> {
     ///
     /// # Errors
     /// Where such lines are refused.
-    pub(crate) fn bad(&mut self, line: usize, what: String) -> Result<(), TraceError> {
+    pub(crate) fn bad(&mut self, line: usize, what: String) -> Result<(), FormatError> {
         if self.options.bad_lines == BadLines::Refuse {
             return Err(self.error(line, what, "mend the line, or have bad lines skipped"));
         }
@@ -317,8 +293,9 @@ impl<'a> Gatherer<'a> {
         Ok(())
     }
 
-    pub(crate) fn error(&self, line: usize, what: impl Into<String>, mend: impl Into<String>) -> TraceError {
-        TraceError { file: self.file.to_owned(), line, what: what.into(), mend: mend.into() }
+    pub(crate) fn error(&self, line: usize, what: String, mend: &str) -> FormatError {
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        FormatError::at(self.file, line, 0, what, mend)
     }
 
     /// The trace, its jobs in order of submission, equal ones as they stood in the file, and its time counted from the

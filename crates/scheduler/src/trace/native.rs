@@ -17,8 +17,10 @@ use std::fmt::Write;
 
 use pool::stock::WHOLE_GPU;
 
+use pool::FormatError;
+
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
+use super::{Gatherer, Job, ReadOptions, Trace};
 
 const COLUMNS: [&str; 12] = [
     "name",
@@ -39,13 +41,13 @@ const COLUMNS: [&str; 12] = [
 ///
 /// # Errors
 /// Where a column is lacking, or a line cannot be and such lines are refused.
-pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
-    let table = Table::new(&text, ',', &["submit_s", "run_s", "gpus"], &gatherer)?;
-    if let Some(unknown) = table.head.iter().find(|name| !COLUMNS.contains(&name.as_str())) {
+    let table = Table::new(&text, b',', &["submit_s", "run_s", "gpus"], &gatherer)?;
+    if let Some(unknown) = table.head.iter().find(|name| !COLUMNS.contains(name)) {
         let what = format!("there is no column {unknown}");
-        return Err(gatherer.error(1, what, format!("the columns are {}", COLUMNS.join(", "))));
+        return Err(gatherer.error(1, what, &format!("the columns are {}", COLUMNS.join(", "))));
     }
     let columns = COLUMNS.map(|name| table.column(name));
     for row in table {

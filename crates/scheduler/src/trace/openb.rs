@@ -1,61 +1,23 @@
-//! openb: nodes and tasks of a production GPU cluster, as published with the FGD paper
+//! openb: tasks of a production GPU cluster, as published with the FGD paper
 //! (hkust-adsl/kubernetes-scheduler-simulator, folder data/csv, Apache License 2.0; Alibaba, 2023).
 //!
-//! Nodes: `sn, cpu_milli, memory_mib, gpu, model`. Tasks: `name, cpu_milli, memory_mib, num_gpu, gpu_milli`, and in most
+//! The nodes are one of [`pool::formats`]. Tasks: `name, cpu_milli, memory_mib, num_gpu, gpu_milli`, and in most
 //! files `gpu_spec, qos, pod_phase, creation_time, deletion_time, scheduled_time`, times in seconds.
 
-use pool::Stock;
-use pool::stock::Capacity;
+use pool::FormatError;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace, TraceError};
-
-/// Reads the list of nodes.
-///
-/// # Errors
-/// Where a column is lacking or a line cannot be: a cluster with nodes left out would be another cluster.
-pub fn nodes(file: &str, bytes: &[u8]) -> Result<Stock, TraceError> {
-    let text = String::from_utf8_lossy(bytes);
-    let options = ReadOptions { times_wanted: false, ..ReadOptions::default() };
-    let gatherer = Gatherer::new(file, options);
-    let table = Table::new(&text, ',', &["sn", "cpu_milli", "memory_mib", "gpu", "model"], &gatherer)?;
-    let [cpu, memory, gpu, model] =
-        ["cpu_milli", "memory_mib", "gpu", "model"].map(|name| table.column(name));
-    let mut stock = Stock::new();
-    for row in table {
-        let mut add = || -> Result<(), String> {
-            let gpus = small::<u16>(row.whole(gpu, "gpu", 0)?, "gpu")?;
-            let name = row.get(model);
-            let model = match (gpus, name) {
-                (0, _) => None,
-                (_, "") => return Err("the node has GPUs of no model".to_owned()),
-                _ => Some(stock.model_named(name).map_err(|error| error.to_string())?),
-            };
-            let capacity = Capacity {
-                cpu_milli: small(row.whole(cpu, "cpu_milli", 0)?, "cpu_milli")?,
-                memory_mib: small(row.whole(memory, "memory_mib", 0)?, "memory_mib")?,
-                gpus: gpus.into(),
-                model,
-            };
-            stock.add_node(&capacity).map(drop).map_err(|error| error.to_string())
-        };
-        add().map_err(|what| gatherer.error(row.line, what, "mend the line"))?;
-    }
-    if stock.is_empty() {
-        return Err(gatherer.error(0, "there is no node in it", "is it the right file?"));
-    }
-    Ok(stock)
-}
+use super::{Gatherer, Job, ReadOptions, Trace};
 
 /// Reads the list of tasks. A task's run time is the time from its start to its end; one that never started has none.
 ///
 /// # Errors
 /// Where a column is lacking, or a line cannot be and such lines are refused.
-pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
     let wanted = ["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli"];
-    let table = Table::new(&text, ',', &wanted, &gatherer)?;
+    let table = Table::new(&text, b',', &wanted, &gatherer)?;
     let names = [
         "name",
         "cpu_milli",

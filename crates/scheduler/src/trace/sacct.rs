@@ -5,8 +5,10 @@
 
 use pool::stock::WHOLE_GPU;
 
+use pool::FormatError;
+
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace, TraceError, time};
+use super::{Gatherer, Job, ReadOptions, Trace, time};
 
 const WANTED: [&str; 4] = ["JobID", "Submit", "Start", "End"];
 
@@ -14,10 +16,10 @@ const WANTED: [&str; 4] = ["JobID", "Submit", "Start", "End"];
 ///
 /// # Errors
 /// Where a column is lacking, or a line cannot be and such lines are refused.
-pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
-    let table = Table::new(&text, '|', &WANTED, &gatherer)?;
+    let table = Table::new(&text, b'|', &WANTED, &gatherer)?;
     let columns = [
         "JobID",
         "User",

@@ -3,7 +3,9 @@
 //! Lines of 18 numbers; lines that begin with a semicolon are comment; -1 means that a value is not known. The format knows
 //! processors, not GPUs: here a processor is a GPU with one core, in parts of `ReadOptions::gpus_a_part` at most.
 
-use super::{Gatherer, Job, ReadOptions, Trace, TraceError, time};
+use pool::FormatError;
+
+use super::{Gatherer, Job, ReadOptions, Trace, time};
 
 const FIELDS: usize = 18;
 
@@ -11,7 +13,7 @@ const FIELDS: usize = 18;
 ///
 /// # Errors
 /// Where a line cannot be and such lines are refused.
-pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, TraceError> {
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
     for (at, line) in text.lines().enumerate() {

@@ -81,14 +81,7 @@ impl SubnetManager {
             Ok(records) if !table && records.len() > 1 => Err(ib::sa::status::TOO_MANY_RECORDS),
             answered => answered,
         };
-        let mut to = Packet {
-            dlid: packet.slid,
-            slid: packet.dlid,
-            dest_qp: packet.source_qp,
-            source_qp: packet.dest_qp,
-            status: 0,
-            mad: answer,
-        };
+        let mut to = packet.reply(answer);
         match records {
             Err(status) => {
                 to.mad.set_status(status);

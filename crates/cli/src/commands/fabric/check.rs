@@ -1,7 +1,7 @@
 //! `heddle fabric check`: what is wrong with the cabling as it stands.
 
 use clap::Args;
-use fabric::check::{self, Finding, Severity};
+use fabric::check::{self, Finding};
 
 use crate::Answer;
 use crate::failure::Failure;
@@ -41,11 +41,7 @@ fn render(findings: &[Finding], style: Style) -> String {
     }
     let mut text = String::new();
     for finding in findings {
-        let severity = match finding.severity {
-            Severity::Critical => style.red_bold("critical"),
-            Severity::Warning => style.yellow("warning"),
-            Severity::Info => style.blue("info"),
-        };
+        let severity = style.severity(finding.severity);
         text.push_str(&format!("{severity}  {}\n", finding.message));
         if !finding.ends.is_empty() && !finding.ends.iter().all(|end| finding.message.contains(end)) {
             text.push_str(&format!("  {} {}\n", style.dim("at"), finding.ends.join(" - ")));

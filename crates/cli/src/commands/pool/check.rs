@@ -48,11 +48,7 @@ fn render(findings: &[Finding], style: Style) -> String {
     }
     let mut text = String::new();
     for finding in findings {
-        let severity = match finding.severity {
-            Severity::Critical => style.red_bold("critical"),
-            Severity::Warning => style.yellow("warning"),
-            Severity::Info => style.blue("info"),
-        };
+        let severity = style.severity(finding.severity);
         text.push_str(&format!(
             "{severity}  {}\n  {} {}\n",
             finding.message,

@@ -6,7 +6,8 @@ mod replay;
 
 use clap::{Args, Subcommand};
 use pool::Stock;
-use scheduler::trace::{self, BadLines, Format, ReadOptions, Trace, TraceError};
+use pool::formats::Beside;
+use scheduler::trace::{self, BadLines, Format, ReadOptions, Trace};
 
 use crate::Answer;
 use crate::failure::Failure;
@@ -67,7 +68,7 @@ impl Reading {
         let bytes = files::read(path)?;
         let format = self.format.unwrap_or_else(|| Format::detect(&bytes));
         let options = ReadOptions { bad_lines: self.bad_lines, times_wanted, gpus_a_part: self.gpus_a_part };
-        let trace = trace::read(path, &bytes, format, options).map_err(failure)?;
+        let trace = trace::read(path, &bytes, format, options)?;
         for bad in &trace.bad {
             eprintln!("skipped: {path}:{}: {}", bad.line, bad.what);
         }
@@ -78,16 +79,13 @@ impl Reading {
     }
 }
 
-/// Reads a list of nodes.
+/// Reads the nodes of a pool.
 fn nodes(path: &str) -> Result<Stock, Failure> {
-    trace::openb::nodes(path, &files::read(path)?).map_err(failure)
-}
-
-fn failure(error: TraceError) -> Failure {
-    let place = if error.line == 0 { error.file } else { format!("{}:{}", error.file, error.line) };
-    let mend = match error.mend.as_str() {
-        "mend the line, or have bad lines skipped" => "mend the line, or give --bad-lines skip".to_owned(),
-        _ => error.mend,
-    };
-    Failure::new(error.what, place, mend)
+    let (site, _) = pool::formats::read(path, &files::read(path)?, &Beside::default())?;
+    let refused = |error: pool::stock::StockError| Failure::new(error.to_string(), path, "");
+    let stock = Stock::of(&site.pool).map_err(refused)?;
+    if stock.is_empty() {
+        return Err(Failure::new("there is no node in it", path, "is it the right file?"));
+    }
+    Ok(stock)
 }

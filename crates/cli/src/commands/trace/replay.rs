@@ -37,11 +37,11 @@ enum Queueing {
     heddle trace replay --nodes N --jobs J --compare -o timeline.svg    every policy side by side, drawn\n  \
     heddle trace replay --nodes N --jobs J --inflate 1.3 --seeds 10     the published experiment of the FGD paper:\n  \
                                         tasks arrive in a drawn order until 1.3 times all GPUs are wanted; none leaves\n\n\
-    Nodes are CSV with the columns sn, cpu_milli, memory_mib, gpu, model.\n\
+    Nodes are whatever `heddle pool show` reads.\n\
     Exit codes: 0 done, 2 the request was wrong."
 )]
 pub struct Replay {
-    /// The cluster: a list of nodes
+    /// The cluster: a list of nodes as openb has it, or another file that `heddle pool show` reads
     #[arg(long, value_name = "FILE")]
     nodes: String,
     /// The jobs; - is standard input
@@ -104,7 +104,6 @@ struct Figures {
     completion_s: Option<Spread>,
     bounded_slowdown: Option<Spread>,
     span_s: Option<f64>,
-    preemptions: u64,
     seconds: f64,
     #[serde(skip)]
     course: Course,
@@ -195,7 +194,6 @@ impl Replay {
             completion_s: None,
             bounded_slowdown: None,
             span_s: None,
-            preemptions: 0,
             seconds: begun.elapsed().as_secs_f64(),
             course: Course::Demand(runs.into_iter().next().map_or_else(Vec::new, |run| run.course)),
         }
@@ -253,7 +251,6 @@ impl Replay {
             completion_s: spread(|run| run.completion_s),
             bounded_slowdown: spread(|run| run.bounded_slowdown),
             span_s: Some(mean(|run| run.span_s)),
-            preemptions: runs.iter().map(|run| run.preemptions).sum(),
             seconds: begun.elapsed().as_secs_f64(),
             course: Course::Time(runs.into_iter().next().map_or_else(Vec::new, |run| run.course)),
         }
