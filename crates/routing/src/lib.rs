@@ -16,6 +16,7 @@ mod acyclic;
 pub mod adaptive;
 pub mod auto;
 pub mod balance;
+mod chance;
 pub mod difference;
 pub mod engine;
 pub mod engines;

@@ -7,7 +7,8 @@
 //!
 //! First the smallest loads are looked for, wherever that takes each destination (`search`). Then only as many
 //! destinations as needed leave the way that [`spread`] gave them, just so that no link carries more than was found:
-//! what stays in place keeps the links down to few destinations each, which is what permutations live by.
+//! what stays in place keeps the links down to few destinations each, which is what permutations live by. Where a fabric
+//! is too large for that, single entries are moved off the fullest links (`search/moves`).
 
 mod levels;
 mod price;

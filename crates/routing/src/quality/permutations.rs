@@ -3,12 +3,13 @@
 use std::ops::Range;
 
 use fabric::Fabric;
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::paths::{Columns, PathView};
+use crate::chance::shuffle;
 use crate::tables::Tables;
 
 /// Permutations that figures people compare by are drawn from.
@@ -135,16 +136,11 @@ fn judge(groups: &[Flows], permutation: usize, loads: &mut [u32]) -> Drawn {
     Drawn { bandwidth: if flows == 0 { 1.0 } else { sum / f64::from(flows) }, max }
 }
 
-/// The permutation with this number of those that a seed gives (Fisher and Yates): the sender to each host.
+/// The permutation with this number of those that a seed gives : the sender to each host.
 pub(super) fn shuffled(hosts: usize, number: u32, seed: u64) -> Vec<u32> {
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_add(u64::from(number)));
     let mut from: Vec<u32> = (0..hosts as u32).collect();
-    for last in (1..from.len()).rev() {
-        let below = last as u64 + 1;
-        // The high half of a product is below its factor, and even enough for numbers far below 2^32.
-        let place = (u64::from(chance.next_u32()) * below) >> 32;
-        from.swap(last, place as usize);
-    }
+    shuffle(&mut chance, &mut from);
     from
 }
 

@@ -9,7 +9,6 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashSet;
 
 use super::column::{Column, Work};
-use super::network::NONE;
 use super::patch::PatchEntry;
 use crate::tables::Tables;
 
@@ -39,7 +38,7 @@ impl Column<'_> {
         while let Some(place) = waiting.pop_front() {
             let at = found[place].0;
             for (port, peer) in self.links_in_turn(at, work.lid, false) {
-                if peer == NONE || !seen.insert(peer) {
+                if !seen.insert(peer) {
                     continue;
                 }
                 if let Some(wave) = self.follow(tables, work, done, (row, peer), false) {

@@ -4,13 +4,14 @@ mod moves;
 
 use std::ops::Range;
 
-use rand_core::{Rng, SeedableRng};
+use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::levels::Levels;
 use super::price::{Price, SMALL};
 use super::ways::Ways;
+use crate::chance::shuffle;
 use crate::paths::Paths;
 use crate::switches::Switches;
 use crate::tables::Tables;
@@ -118,7 +119,7 @@ impl<'a> Search<'a> {
             self.most = self.limits();
             let found = (self.quality(), std::mem::replace(&mut self.chosen, given.clone()));
             self.count_loads();
-            self.move_few();
+            self.move_few(&given);
             self.count_loads();
             if self.quality().0 > found.0.0 {
                 self.chosen = found.1;
@@ -174,16 +175,16 @@ impl<'a> Search<'a> {
         self.chosen = best.1;
     }
 
-    /// Takes up the destinations on links that carry more than their limit, and only those, until none does.
-    fn move_few(&mut self) {
+    /// Takes up the destinations on links that carry more than their limit, and only those, until none does: away from
+    /// the links of `home`, which are chosen.
+    fn move_few(&mut self, home: &[u8]) {
         self.set_pricing(Price::Within);
-        let given = self.chosen.clone();
         let (most, patience) = (self.most.clone(), self.patience());
         let mut left = WORK / 4;
         let mut best = (self.quality(), self.chosen.clone());
         let mut better_at = 0;
         for round in 0..ROUNDS {
-            self.round(round, &mut left, &most, &given);
+            self.round(round, &mut left, &most, home);
             let quality = self.quality();
             if quality < best.0 {
                 best = (quality, self.chosen.clone());
@@ -207,9 +208,7 @@ impl<'a> Search<'a> {
     fn round(&mut self, round: u64, left: &mut u64, hot: &[u64], home: &[u8]) {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(round);
         let mut order = self.on_switch.clone();
-        for place in (1..order.len()).rev() {
-            order.swap(place, (chance.next_u64() % (place as u64 + 1)) as usize);
-        }
+        shuffle(&mut chance, &mut order);
         let all = hot.is_empty();
         let crowded = self.crowded(hot);
         self.foresees = round % FORESIGHT == FORESIGHT - 1;
@@ -403,8 +402,8 @@ impl<'a> Search<'a> {
 
     fn quality(&self) -> Quality {
         let squares = self.load.iter().map(|&load| u128::from(load) * u128::from(load)).sum();
-        let slowest = self.slowness.iter().copied().min().unwrap_or(1);
-        let bundle = (self.bundle * slowest) as f64;
+        let fastest = self.slowness.iter().copied().min().unwrap_or(1);
+        let bundle = (self.bundle * fastest) as f64;
         let price = |(&load, &least): (&u64, &f64)| Price::Beyond.of(load as f64, least, 0.0, bundle);
         let beyond: f64 = self.most_loads().iter().zip(&self.levels.least).map(price).sum();
         (beyond, squares)
