@@ -282,15 +282,21 @@ impl Tenants {
 
     /// How much more it may take now, thousandths of a GPU.
     pub fn available(&self, tenant: TenantIndex) -> u64 {
-        self.bound(tenant).0
+        self.bound(tenant, &self.used).0
     }
 
-    /// How much, and whose limit that is. No deeper than the tree.
-    fn bound(&self, tenant: TenantIndex) -> (u64, TenantIndex) {
+    /// The most that it may ever hold, thousandths of a GPU: while all others are idle; and which limit that is, in words.
+    pub fn most(&self, tenant: TenantIndex) -> (u64, String) {
+        let (most, whose) = self.bound(tenant, &vec![0; self.len()]);
+        (most, self.limit_of(whose))
+    }
+
+    /// How much beside what is used, and whose limit that is. No deeper than the tree.
+    fn bound(&self, tenant: TenantIndex, used: &[u64]) -> (u64, TenantIndex) {
         let at = tenant.index();
-        let left_of = |capacity: u64| capacity.saturating_sub(self.used[at]);
+        let left_of = |capacity: u64| capacity.saturating_sub(used[at]);
         let Some(above) = self.parent(tenant) else { return (left_of(self.counted[at]), tenant) };
-        let (from_above, whose) = self.bound(above);
+        let (from_above, whose) = self.bound(above, used);
         let reach = left_of(self.kept[at]) + from_above;
         match self.borrowing_limit[at].map(|limit| left_of(self.counted[at] + limit)) {
             Some(cap) if cap <= reach => (cap, tenant),
@@ -298,19 +304,23 @@ impl Tenants {
         }
     }
 
+    fn limit_of(&self, whose: TenantIndex) -> String {
+        let what = if self.parent(whose).is_some() { "borrowing limit" } else { "quota" };
+        format!("the {what} of {} is in the way", self.name(whose))
+    }
+
     /// Charges a tenant, or nothing at all.
     ///
     /// # Errors
     /// Where it may not take so much now; says whose limit is in the way.
     pub fn charge(&mut self, tenant: TenantIndex, amount: u64) -> Result<(), ChargeError> {
-        let (available, whose) = self.bound(tenant);
+        let (available, whose) = self.bound(tenant, &self.used);
         if amount > available {
-            let what = if self.parent(whose).is_some() { "borrowing limit" } else { "quota" };
             return Err(ChargeError {
                 tenant: self.name(tenant).to_owned(),
                 available,
                 wanted: amount,
-                because: format!("the {what} of {} is in the way", self.name(whose)),
+                because: self.limit_of(whose),
             });
         }
         self.own[tenant.index()] += amount;

@@ -3,8 +3,11 @@
 //! Deterministic: the same inputs give the same placements on any machine.
 
 pub mod forecast;
+pub mod job;
 pub mod placement;
 pub mod policy;
 mod random;
 pub mod replay;
+pub mod schedule;
+pub mod simulate;
 pub mod trace;

@@ -240,6 +240,17 @@ impl Cluster {
         Ok(())
     }
 
+    /// Opens a node for new work or closes it; what runs there stays.
+    ///
+    /// # Errors
+    /// Where there is no such node.
+    pub fn set_open(&mut self, node: NodeIndex, open: bool) -> Result<(), StockError> {
+        self.stock.set_open(node, open)?;
+        self.leave(node);
+        self.enter(node);
+        Ok(())
+    }
+
     fn move_node(&mut self, grant: &Grant, more: i16) {
         if let Some(sizes) = &mut self.sizes
             && !grant.gpus.is_empty()

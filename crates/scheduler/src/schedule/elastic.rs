@@ -1,0 +1,64 @@
+//! Jobs that can use more parts than they need grow while nobody waits for room; who needs the room gets it back.
+
+use super::place::Grants;
+use super::{Decision, Phase, Scheduler};
+use crate::job::JobIndex;
+
+impl Scheduler {
+    /// Gives free room to elastic jobs, a part at a time, first to who has fewest beyond its need.
+    pub(super) fn grow(&mut self, decisions: &mut Vec<Decision>) {
+        let mut growing: Vec<JobIndex> = self.elastic.iter().copied().collect();
+        let mut grown: Vec<(JobIndex, Grants)> = Vec::new();
+        while !growing.is_empty() {
+            growing.sort_by_key(|job| {
+                let entry = &self.entries[job.index()];
+                (entry.grants.len() - (entry.job.parts as usize).min(entry.grants.len()), *job)
+            });
+            growing.retain(|&job| {
+                let Some(grant) = self.one_part_more(job) else { return false };
+                match grown.iter_mut().find(|(other, _)| *other == job) {
+                    Some((_, grants)) => grants.push(grant),
+                    None => grown.push((job, Grants::from_slice(&[grant]))),
+                }
+                true
+            });
+        }
+        decisions.extend(grown.into_iter().map(|(job, grants)| Decision::Grow { job, grants }));
+    }
+
+    fn one_part_more(&mut self, job: JobIndex) -> Option<pool::stock::Grant> {
+        let entry = &self.entries[job.index()];
+        if entry.phase != Phase::Running || entry.grants.len() >= entry.job.most_parts as usize {
+            return None;
+        }
+        let (class, amount) = (entry.class, entry.job.gpu_milli(1));
+        let grant = self.policy.choose(&self.cluster, &self.classes, class)?;
+        let here = entry.grants.iter().filter(|other| other.node == grant.node).count();
+        if entry.job.most_a_node.is_some_and(|most| here >= most as usize)
+            || self.charge(job, amount).is_err()
+        {
+            return None;
+        }
+        // The policy chooses only where there is room.
+        let _ = self.cluster.allocate(&grant);
+        let entry = &mut self.entries[job.index()];
+        entry.grants.push(grant);
+        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
+            self.shares.count(&self.tenants, tenant, &[grant], true);
+        }
+        Some(grant)
+    }
+
+    /// Takes places beyond its need away from an elastic job.
+    pub(super) fn shrink(&mut self, job: JobIndex, grants: &[pool::stock::Grant]) {
+        for grant in grants {
+            let held = &mut self.entries[job.index()].grants;
+            let Some(at) = held.iter().rposition(|other| other == grant) else { continue };
+            held.remove(at);
+            let ends_ms = self.entries[job.index()].ends_ms;
+            self.release(&[*grant]);
+            self.discharge(job, &[*grant]);
+            self.promises.left(&[*grant], ends_ms);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! One look at the queue: who can start now, who is promised a time, who has to make room.
+//!
+//! After room came free the whole queue is walked. After mere arrivals only those that came are looked at: for the others
+//! nothing has changed. A job is bound by the promises to those before it, so one that comes behind never delays it. With
+//! conservative backfill it is bound by all promises: what was promised holds, whoever comes.
+
+use rustc_hash::FxHashSet;
+
+use super::place::Grants;
+use super::promises::{Promise, UNKNOWN_MS};
+use super::waiting::Walk;
+use super::{Backfill, Decision, Phase, Scheduler};
+use crate::job::JobIndex;
+use crate::placement::ClassIndex;
+
+/// Promises are computed anew once so many jobs have ended before their time.
+const EARLY_ENDS: u32 = 64;
+
+/// In one look places are made for so many jobs at the most by stopping others.
+const PLANS: u32 = 8;
+
+/// How a try to start a job went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Tried {
+    Started,
+    /// Its tenant may not hold so much now.
+    Quota,
+    /// There is no room, or only such as is promised to others.
+    Room,
+}
+
+/// What is known in one look.
+#[derive(Debug, Default)]
+struct Look {
+    decisions: Vec<Decision>,
+    /// What has no room for the rest of the look.
+    full: FxHashSet<(ClassIndex, u32, Option<u32>)>,
+    searches: usize,
+    plans: u32,
+    /// Those that wait, in order, as far as promises are made.
+    blocked: Vec<JobIndex>,
+}
+
+impl Scheduler {
+    /// What is to be done now. Time never goes back from one call to the next.
+    pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
+        let mut look = Look::default();
+        let fresh = std::mem::take(&mut self.fresh);
+        let come = self.promises.all().iter().any(|promise| promise.at_ms <= now_ms);
+        if self.freed || come || fresh.len() > 1 || self.comes_first(&fresh, now_ms) {
+            self.freed = false;
+            self.renew_promises(now_ms);
+            self.look_at_all(&mut look, now_ms);
+        } else {
+            for job in fresh {
+                if self.phase(job) == Some(Phase::Waiting) {
+                    self.look_at(job, &mut look, now_ms, |_| true);
+                }
+            }
+        }
+        if self.promises.all().iter().any(|promise| promise.at_ms <= now_ms) {
+            // A quota is in the way, or those that were stopped are late: the latter gets another time.
+            let mut promises = std::mem::take(&mut self.promises);
+            promises.retain(&self.running_now(now_ms), |promise| promise.pinned || promise.at_ms > now_ms);
+            self.promises = promises;
+        }
+        if self.promises.all().is_empty() {
+            self.grow(&mut look.decisions);
+        }
+        look.decisions
+    }
+
+    /// Whether one of those that came is before one that was promised something, or must not pass who waits.
+    fn comes_first(&self, fresh: &[JobIndex], now_ms: u64) -> bool {
+        if self.config.backfill == Backfill::None {
+            return !fresh.is_empty();
+        }
+        if self.all_bind() {
+            return false;
+        }
+        let promised = self.promises.all().iter().filter(|promise| !promise.pinned);
+        let places: Vec<_> = promised.map(|promise| self.place_in_queue(promise.job)).collect();
+        let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
+        fresh.iter().filter(|job| self.phase(**job) == Some(Phase::Waiting)).any(|&job| {
+            let place = self.place_in_queue(job);
+            let before =
+                |other| self.waiting.precedes((&self.tenants, &self.shares), overdue_ms, place, other);
+            places.iter().any(|&other| before(other))
+        })
+    }
+
+    fn look_at_all(&mut self, look: &mut Look, now_ms: u64) {
+        // Whom others were stopped for does not wait for those before it.
+        let pinned = self.promises.all().iter().filter(|promise| promise.pinned);
+        for job in pinned.map(|promise| promise.job).collect::<Vec<_>>() {
+            self.try_to_start(job, look, now_ms, |_| true);
+        }
+        let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
+        let mut walk = Walk::new(&self.waiting, &self.tenants, &self.shares, overdue_ms);
+        let mut complete = true;
+        while let Some(job) = walk.next(&self.waiting, |job| self.entries[job.index()].submitted_ms) {
+            let (before, all) = (std::mem::take(&mut look.blocked), self.all_bind());
+            let tried = self.look_at(job, look, now_ms, |promise| all || before.contains(&promise.job));
+            look.blocked.splice(0..0, before);
+            match tried {
+                Tried::Started => walk.turn(&self.waiting, &self.tenants, &self.shares),
+                Tried::Room if self.config.backfill == Backfill::None => {
+                    complete = false;
+                    break;
+                }
+                Tried::Room | Tried::Quota => {}
+            }
+            if look.searches > self.config.searches {
+                complete = false;
+                break;
+            }
+        }
+        // Promises to those that others have come before.
+        if complete || look.blocked.len() >= self.config.backfill.promises() {
+            let lapsed = |promise: &Promise| !promise.pinned && !look.blocked.contains(&promise.job);
+            if !self.all_bind() && self.promises.all().iter().any(lapsed) {
+                let mut promises = std::mem::take(&mut self.promises);
+                promises.retain(&self.running_now(now_ms), |promise| !lapsed(promise));
+                self.promises = promises;
+            }
+        }
+    }
+
+    /// Whether promises bind those before them too.
+    fn all_bind(&self) -> bool {
+        matches!(self.config.backfill, Backfill::Conservative(_))
+    }
+
+    /// Starts a job, makes room for it, or promises it a time. `before` tells which promises are to jobs before it.
+    fn look_at(
+        &mut self,
+        job: JobIndex,
+        look: &mut Look,
+        now_ms: u64,
+        before: impl Fn(&Promise) -> bool + Copy,
+    ) -> Tried {
+        let mut tried = self.try_to_start(job, look, now_ms, before);
+        let pinned = self.promises.of(job).is_some_and(|promise| promise.pinned);
+        if tried != Tried::Started && !pinned && look.plans < PLANS {
+            look.plans += 1;
+            if self.make_room(job, now_ms, before, &mut look.decisions) {
+                // Parts given back are free at once; what has to stop takes its time.
+                tried = self.try_to_start(job, look, now_ms, before);
+            }
+        }
+        let promised = self.promises.all().iter().filter(|promise| promise.job != job && before(promise));
+        if tried == Tried::Room && promised.count() < self.config.backfill.promises() {
+            self.promise(job, now_ms, before);
+            if self.promised_ms(job).is_some_and(|at_ms| at_ms <= now_ms) {
+                // The policy's choice was in the way of a promise; another place is not.
+                tried = self.try_to_start(job, look, now_ms, before);
+            }
+            if tried != Tried::Started {
+                look.blocked.push(job);
+            }
+        }
+        tried
+    }
+
+    fn try_to_start(
+        &mut self,
+        job: JobIndex,
+        look: &mut Look,
+        now_ms: u64,
+        before: impl Fn(&Promise) -> bool + Copy,
+    ) -> Tried {
+        let entry = &self.entries[job.index()];
+        let parts = entry.job.parts;
+        let class = (entry.class, parts, entry.job.most_a_node);
+        let amount = entry.job.gpu_milli(parts);
+        let tenant = entry.job.tenant.filter(|_| !self.tenants.is_empty());
+        if tenant.is_some_and(|tenant| self.tenants.available(tenant) < amount) {
+            return Tried::Quota;
+        }
+        let until_ms = entry.left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
+        // What others were stopped for, and a time that has come, are its own.
+        let own = self.promises.of(job).filter(|promise| promise.pinned || promise.at_ms <= now_ms);
+        if let Some(grants) = own.map(|promise| promise.grants.clone())
+            && self.allocate(&grants)
+        {
+            self.start(job, grants, now_ms, until_ms, look);
+            return Tried::Started;
+        }
+        let binds = |promise: &Promise| promise.pinned || before(promise);
+        if look.full.contains(&class) {
+            return Tried::Room;
+        }
+        let Some(mut grants) = self.find(job) else {
+            look.searches += 1;
+            look.full.insert(class);
+            return Tried::Room;
+        };
+        if !self.promises.allow(job, &grants, until_ms, binds) {
+            self.release(&grants);
+            look.searches += 1;
+            // Once more beside what is promised to others.
+            let held_back = self.promises.held_back(job, until_ms, binds);
+            let held: Vec<_> =
+                held_back.into_iter().filter(|grant| self.cluster.allocate(grant).is_ok()).collect();
+            let found = self.find(job);
+            self.release(&held);
+            match found {
+                Some(found) if self.promises.allow(job, &found, until_ms, binds) => grants = found,
+                Some(found) => {
+                    self.release(&found);
+                    return Tried::Room;
+                }
+                None => return Tried::Room,
+            }
+        }
+        self.start(job, grants, now_ms, until_ms, look);
+        Tried::Started
+    }
+
+    /// Takes room for all parts of a job, or for none.
+    fn find(&mut self, job: JobIndex) -> Option<Grants> {
+        let entry = &self.entries[job.index()];
+        let (class, parts) = (entry.class, entry.job.parts);
+        if parts > 1 && !self.has_room(job) {
+            return None;
+        }
+        let most = entry.job.most_a_node.filter(|_| parts > 1);
+        if most.is_some() {
+            let stock = self.cluster.stock();
+            let room = super::place::room(stock, &entry.job);
+            let seats = super::place::pack(&room, parts)?;
+            let grants = super::place::grants(stock, &entry.job.demand, &seats);
+            return self.allocate(&grants).then_some(grants);
+        }
+        let mut grants = Grants::new();
+        for _ in 0..parts {
+            let grant = self.policy.choose(&self.cluster, &self.classes, class);
+            match grant.filter(|grant| self.cluster.allocate(grant).is_ok()) {
+                Some(grant) => grants.push(grant),
+                None => {
+                    self.release(&grants);
+                    return None;
+                }
+            }
+        }
+        Some(grants)
+    }
+
+    /// Whether all nodes together have room for a gang's parts.
+    fn has_room(&self, job: JobIndex) -> bool {
+        let job = &self.entries[job.index()].job;
+        let mut room = 0;
+        self.cluster.groups().iter().any(|group| {
+            let copies = group.state.copies(&job.demand).min(job.most_a_node.unwrap_or(u32::MAX));
+            room += group.nodes().len() as u64 * u64::from(copies);
+            room >= u64::from(job.parts)
+        })
+    }
+
+    /// Takes all grants or none.
+    pub(super) fn allocate(&mut self, grants: &[pool::stock::Grant]) -> bool {
+        for (at, grant) in grants.iter().enumerate() {
+            if self.cluster.allocate(grant).is_err() {
+                self.release(&grants[..at]);
+                return false;
+            }
+        }
+        true
+    }
+
+    pub(super) fn release(&mut self, grants: &[pool::stock::Grant]) {
+        for grant in grants.iter().rev() {
+            // What was taken can be given back.
+            let _ = self.cluster.release(grant);
+        }
+    }
+
+    /// A job has its places: counts it as running.
+    fn start(&mut self, job: JobIndex, grants: Grants, now_ms: u64, until_ms: u64, look: &mut Look) {
+        self.unqueue(job);
+        let amount = self.entries[job.index()].job.gpu_milli(grants.len() as u32);
+        // That there is so much was looked at before a place was sought.
+        let _ = self.charge(job, amount);
+        let entry = &mut self.entries[job.index()];
+        entry.phase = Phase::Running;
+        entry.started_ms = now_ms;
+        entry.ends_ms = until_ms;
+        entry.grants = grants.clone();
+        if entry.job.most_parts > entry.job.parts {
+            self.elastic.insert(job);
+        }
+        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
+            self.shares.count(&self.tenants, tenant, &grants, true);
+        }
+        self.running.insert((until_ms, job));
+        if self.promises.of(job).is_some() {
+            self.forget_promise(job, now_ms);
+        } else {
+            self.promises.started(&grants, until_ms);
+        }
+        look.decisions.push(Decision::Start { job, grants });
+    }
+
+    /// Promises a job a time, where it has none that holds.
+    fn promise(&mut self, job: JobIndex, now_ms: u64, before: impl Fn(&Promise) -> bool) {
+        if self.promises.of(job).is_some_and(|promise| promise.pinned || promise.at_ms > now_ms) {
+            return;
+        }
+        let mut promises = std::mem::take(&mut self.promises);
+        // What is promised to those behind it does not bind it.
+        let running = self.running_now(now_ms);
+        promises.retain(&running, |promise| promise.pinned || promise.job != job && before(promise));
+        let entry = &self.entries[job.index()];
+        let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
+        promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
+            let seats = super::place::pack(room, entry.job.parts)?;
+            Some(super::place::grants(stock, &entry.job.demand, &seats))
+        });
+        self.promises = promises;
+    }
+
+    /// After many early ends: every promise is made anew, and the earlier time holds.
+    fn renew_promises(&mut self, now_ms: u64) {
+        if self.early_ends < EARLY_ENDS {
+            return;
+        }
+        self.early_ends = 0;
+        let mut promises = std::mem::take(&mut self.promises);
+        let running = self.running_now(now_ms);
+        let jobs: Vec<_> =
+            promises.all().iter().filter(|promise| !promise.pinned).map(|promise| promise.job).collect();
+        for job in jobs {
+            let entry = &self.entries[job.index()];
+            let before = promises.clone();
+            let old_ms = before.of(job).map_or(UNKNOWN_MS, |promise| promise.at_ms);
+            promises.forget(job, &running);
+            let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
+            let new_ms = promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
+                let seats = super::place::pack(room, entry.job.parts)?;
+                Some(super::place::grants(stock, &entry.job.demand, &seats))
+            });
+            if new_ms.is_none_or(|new_ms| new_ms > old_ms) {
+                promises = before;
+            }
+        }
+        self.promises = promises;
+    }
+}

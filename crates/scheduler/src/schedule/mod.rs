@@ -1,0 +1,499 @@
+//! The queue and what runs: jobs come, wait, start as gangs, are stopped for others, end.
+//!
+//! [`Scheduler`] is a state machine without a clock. Calls tell it what has happened and when; [`Scheduler::decide`] answers
+//! with what is to be done. It counts what it decided as done, so the next decision builds upon it.
+//!
+//! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
+//! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `explain` why a job waits or is where it is.
+
+mod config;
+mod elastic;
+mod explain;
+mod look;
+mod place;
+mod preempt;
+mod promises;
+mod shares;
+mod waiting;
+
+use std::collections::BTreeSet;
+
+use pool::stock::{Grant, StockError};
+use pool::tenants::{ChargeError, Tenants};
+use pool::{NodeIndex, Stock};
+
+use crate::job::{Job, JobIndex, Refusal};
+use crate::placement::{ClassIndex, Classes, Cluster};
+use crate::policy::Policy;
+use crate::replay::never::why_never;
+
+pub use config::{Backfill, Config};
+pub use explain::{Explanation, Wait};
+pub use place::Grants;
+pub use promises::UNKNOWN_MS;
+
+use promises::{LATE_MS, Promises, Running};
+use shares::Shares;
+use waiting::{Place, Rank, Waiting};
+
+/// Where a job is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// Others have to come before it.
+    Held,
+    /// It waits for room.
+    Waiting,
+    /// It runs.
+    Running,
+    /// It was told to stop, for another, and has until then, in milliseconds.
+    Stopping {
+        /// When its grace is over.
+        until_ms: u64,
+    },
+    /// It is over.
+    Over {
+        /// Whether it did its work.
+        succeeded: bool,
+    },
+}
+
+/// What is to be done.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Decision {
+    /// A job starts, a part on each grant.
+    Start {
+        /// The job.
+        job: JobIndex,
+        /// Its places.
+        grants: Grants,
+    },
+    /// A job is to write its state and stop; it waits again after that.
+    Stop {
+        /// The job.
+        job: JobIndex,
+        /// For whom.
+        by: JobIndex,
+        /// When its grace is over, in milliseconds.
+        until_ms: u64,
+    },
+    /// A job gets more parts.
+    Grow {
+        /// The job.
+        job: JobIndex,
+        /// Places that come to those it has.
+        grants: Grants,
+    },
+    /// A job gives parts back; it does so at once.
+    Shrink {
+        /// The job.
+        job: JobIndex,
+        /// For whom.
+        by: JobIndex,
+        /// Places that it has no longer.
+        grants: Grants,
+    },
+}
+
+/// A call that does not fit what the job is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum CallError {
+    /// No job has that number.
+    #[error("there is no job number {0}")]
+    NoSuchJob(u32),
+    /// It does something else.
+    #[error("job number {0} is not in a state for that: it is {1:?}")]
+    Phase(u32, Phase),
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    job: Job,
+    class: ClassIndex,
+    phase: Phase,
+    submitted_ms: u64,
+    started_ms: u64,
+    /// Run time that it may still need, in milliseconds; nothing where nobody knows.
+    left_ms: Option<u64>,
+    /// When it ends at the latest while it runs.
+    ends_ms: u64,
+    grants: Grants,
+    /// How many others it still waits for.
+    held_by: u32,
+    followers: Vec<JobIndex>,
+    stops: u32,
+}
+
+/// The queue and what runs.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    config: Config,
+    cluster: Cluster,
+    classes: Classes,
+    policy: Policy,
+    tenants: Tenants,
+    shares: Shares,
+    entries: Vec<Entry>,
+    waiting: Waiting,
+    /// By when they end at the latest.
+    running: BTreeSet<(u64, JobIndex)>,
+    promises: Promises,
+    /// Who came since the last look.
+    fresh: Vec<JobIndex>,
+    /// Whether room or quota came free since the last look.
+    freed: bool,
+    /// Ends earlier than promised ones counted on, since promises were made.
+    early_ends: u32,
+    /// Running jobs that take more parts than they need where there are any.
+    elastic: BTreeSet<JobIndex>,
+}
+
+impl Scheduler {
+    /// An empty queue over a stock. `mix` are demands such as will come, by which placements are judged. Without tenants
+    /// nobody has a quota.
+    pub fn new<'a>(
+        config: Config,
+        stock: Stock,
+        tenants: Tenants,
+        mix: impl IntoIterator<Item = &'a pool::stock::Demand>,
+    ) -> Self {
+        Self {
+            policy: Policy::new(config.policy, &stock, mix, config.seed),
+            shares: Shares::new(&stock, &tenants),
+            waiting: Waiting::new(&tenants, config.fair_share),
+            cluster: Cluster::new(stock, config.policy.keeps_sizes()),
+            classes: Classes::default(),
+            tenants,
+            entries: Vec::new(),
+            running: BTreeSet::new(),
+            promises: Promises::default(),
+            fresh: Vec::new(),
+            freed: false,
+            early_ends: 0,
+            elastic: BTreeSet::new(),
+            config,
+        }
+    }
+
+    /// Takes a job into the queue.
+    ///
+    /// # Errors
+    /// Where it could never start, and what is in the way. Then nothing was changed.
+    pub fn submit(&mut self, job: Job, now_ms: u64) -> Result<JobIndex, Refusal> {
+        self.check(&job)?;
+        let index = JobIndex(self.entries.len() as u32);
+        let mut held_by = 0;
+        for after in &job.after {
+            match self.entries.get(after.job.index()).map(|entry| entry.phase) {
+                None => return Err(Refusal::After(after.job.0)),
+                Some(Phase::Over { succeeded: false }) if after.succeeded => {
+                    return Err(Refusal::AfterFailed(after.job.0));
+                }
+                Some(Phase::Over { .. }) => {}
+                Some(_) => held_by += 1,
+            }
+        }
+        for after in &job.after {
+            let other = &mut self.entries[after.job.index()];
+            if !matches!(other.phase, Phase::Over { .. }) {
+                other.followers.push(index);
+            }
+        }
+        self.entries.push(Entry {
+            class: self.classes.class(&job.demand),
+            phase: if held_by > 0 { Phase::Held } else { Phase::Waiting },
+            submitted_ms: now_ms,
+            started_ms: 0,
+            left_ms: job.limit_ms,
+            ends_ms: 0,
+            grants: Grants::new(),
+            held_by,
+            followers: Vec::new(),
+            stops: 0,
+            job,
+        });
+        if held_by == 0 {
+            self.queue(index);
+        }
+        Ok(index)
+    }
+
+    fn check(&self, job: &Job) -> Result<(), Refusal> {
+        if job.parts == 0 || job.most_parts < job.parts {
+            return Err(Refusal::Parts { parts: job.parts, most: job.most_parts });
+        }
+        let demand = &job.demand;
+        let possible = match demand.gpus {
+            0 => demand.gpu_milli == 0,
+            1 => (1..=1000).contains(&demand.gpu_milli),
+            _ => demand.gpu_milli == 1000,
+        };
+        if !possible {
+            return Err(Refusal::Share { gpus: demand.gpus, gpu_milli: demand.gpu_milli });
+        }
+        if !self.tenants.is_empty() {
+            let tenant = job.tenant.filter(|tenant| tenant.index() < self.tenants.len());
+            let tenant = tenant.ok_or(Refusal::Tenant)?;
+            let wanted = job.gpu_milli(job.parts);
+            let (most, because) = self.tenants.most(tenant);
+            if wanted > most {
+                let tenant = self.tenants.name(tenant).to_owned();
+                return Err(Refusal::Quota { tenant, wanted, most, because });
+            }
+        }
+        if let Some(reason) = why_never(self.cluster.stock(), &job.demand, job.parts) {
+            return Err(Refusal::Never(reason));
+        }
+        if let Some(most) = job.most_a_node {
+            let nodes: Vec<_> = self.cluster.stock().nodes().collect();
+            let idle = self.cluster.stock().reordered(&nodes);
+            let room: u64 = place::room(&idle, job).iter().map(|&room| u64::from(room)).sum();
+            if room < u64::from(job.parts) {
+                return Err(Refusal::Never(format!(
+                    "with {most} parts on a node at the most, the cluster has room for {room} of its {} parts",
+                    job.parts
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&self, job: JobIndex) -> Result<&Entry, CallError> {
+        self.entries.get(job.index()).ok_or(CallError::NoSuchJob(job.0))
+    }
+
+    /// A job as it was submitted.
+    pub fn job(&self, job: JobIndex) -> Option<&Job> {
+        self.entries.get(job.index()).map(|entry| &entry.job)
+    }
+
+    /// Where a job is in its life.
+    pub fn phase(&self, job: JobIndex) -> Option<Phase> {
+        self.entries.get(job.index()).map(|entry| entry.phase)
+    }
+
+    /// What a job holds.
+    pub fn grants(&self, job: JobIndex) -> &[Grant] {
+        self.entries.get(job.index()).map_or(&[], |entry| &entry.grants)
+    }
+
+    /// When a job that waits starts at the latest, if that was promised: in milliseconds, or [`UNKNOWN_MS`].
+    pub fn promised_ms(&self, job: JobIndex) -> Option<u64> {
+        self.promises.of(job).map(|promise| promise.at_ms)
+    }
+
+    /// When to decide at the latest though nothing happens: a promised time comes, in milliseconds.
+    pub fn wake_ms(&self) -> Option<u64> {
+        let times = self.promises.all().iter().map(|promise| promise.at_ms);
+        times.min().filter(|&at_ms| at_ms != UNKNOWN_MS)
+    }
+
+    /// How often a job was stopped for others.
+    pub fn stops(&self, job: JobIndex) -> u32 {
+        self.entries.get(job.index()).map_or(0, |entry| entry.stops)
+    }
+
+    /// How many jobs wait for room.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// How many jobs hold something.
+    pub fn running(&self) -> usize {
+        self.running.len()
+    }
+
+    /// The stock as it is now.
+    pub fn stock(&self) -> &Stock {
+        self.cluster.stock()
+    }
+
+    /// The stock with its nodes grouped by what they have left.
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// The tenants with what they hold.
+    pub fn tenants(&self) -> &Tenants {
+        &self.tenants
+    }
+
+    /// A job that runs, or was told to stop, is over.
+    ///
+    /// # Errors
+    /// Where it holds nothing.
+    pub fn ended(&mut self, job: JobIndex, succeeded: bool, now_ms: u64) -> Result<(), CallError> {
+        match self.entry(job)?.phase {
+            Phase::Running | Phase::Stopping { .. } => {
+                self.vacate(job, now_ms);
+                self.over(job, succeeded);
+                Ok(())
+            }
+            phase => Err(CallError::Phase(job.0, phase)),
+        }
+    }
+
+    /// A job that was told to stop has stopped; it waits again, in its old place.
+    ///
+    /// # Errors
+    /// Where it was not told to stop.
+    pub fn stopped(&mut self, job: JobIndex, now_ms: u64) -> Result<(), CallError> {
+        let phase = self.entry(job)?.phase;
+        if !matches!(phase, Phase::Stopping { .. }) {
+            return Err(CallError::Phase(job.0, phase));
+        }
+        let ran = now_ms.saturating_sub(self.entries[job.index()].started_ms);
+        self.vacate(job, now_ms);
+        let entry = &mut self.entries[job.index()];
+        let cost = entry.job.checkpoint.map_or(0, |checkpoint| checkpoint.cost_ms);
+        entry.left_ms = entry.left_ms.map(|left| left.saturating_sub(ran).saturating_add(cost).max(1));
+        entry.phase = Phase::Waiting;
+        entry.stops += 1;
+        self.queue(job);
+        Ok(())
+    }
+
+    /// Takes a job out, whatever it does; what it holds is given back.
+    ///
+    /// # Errors
+    /// Where it is over.
+    pub fn cancel(&mut self, job: JobIndex, now_ms: u64) -> Result<(), CallError> {
+        match self.entry(job)?.phase {
+            Phase::Running | Phase::Stopping { .. } => self.vacate(job, now_ms),
+            Phase::Waiting => {
+                self.unqueue(job);
+                self.forget_promise(job, now_ms);
+                self.freed = true;
+            }
+            Phase::Held => {}
+            phase @ Phase::Over { .. } => return Err(CallError::Phase(job.0, phase)),
+        }
+        self.over(job, false);
+        Ok(())
+    }
+
+    /// Opens a node for new work or closes it; what runs there stays.
+    ///
+    /// # Errors
+    /// Where there is no such node.
+    pub fn set_open(&mut self, node: NodeIndex, open: bool, now_ms: u64) -> Result<(), StockError> {
+        self.cluster.set_open(node, open)?;
+        self.freed = true;
+        if !open {
+            self.recast(now_ms);
+        }
+        Ok(())
+    }
+
+    fn over(&mut self, job: JobIndex, succeeded: bool) {
+        let mut over = vec![(job, succeeded)];
+        while let Some((job, succeeded)) = over.pop() {
+            let entry = &mut self.entries[job.index()];
+            entry.phase = Phase::Over { succeeded };
+            for follower in std::mem::take(&mut entry.followers) {
+                let entry = &mut self.entries[follower.index()];
+                if entry.phase != Phase::Held {
+                    continue;
+                }
+                let strict = entry.job.after.iter().any(|after| after.job == job && after.succeeded);
+                if strict && !succeeded {
+                    // What it waits for will not come.
+                    over.push((follower, false));
+                    continue;
+                }
+                entry.held_by -= entry.job.after.iter().filter(|after| after.job == job).count() as u32;
+                if entry.held_by == 0 {
+                    entry.phase = Phase::Waiting;
+                    self.queue(follower);
+                }
+            }
+        }
+    }
+
+    fn place_in_queue(&self, job: JobIndex) -> Place {
+        let entry = &self.entries[job.index()];
+        let signed = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
+        let worth = i64::from(entry.job.priority).saturating_mul(signed(self.config.priority_ms));
+        let length =
+            entry.job.limit_ms.unwrap_or(0).saturating_mul(u64::from(self.config.length_permille)) / 1000;
+        let time = signed(entry.submitted_ms).saturating_add(signed(length)).saturating_sub(worth);
+        Place {
+            rank: Rank { time, job },
+            row: self.waiting.row(entry.job.tenant),
+            submitted_ms: entry.submitted_ms,
+        }
+    }
+
+    fn queue(&mut self, job: JobIndex) {
+        self.waiting.insert(self.place_in_queue(job));
+        self.fresh.push(job);
+    }
+
+    fn unqueue(&mut self, job: JobIndex) {
+        self.waiting.remove(self.place_in_queue(job));
+    }
+
+    fn charge(&mut self, job: JobIndex, amount: u64) -> Result<(), ChargeError> {
+        match self.entries[job.index()].job.tenant.filter(|_| !self.tenants.is_empty()) {
+            Some(tenant) => self.tenants.charge(tenant, amount),
+            None => Ok(()),
+        }
+    }
+
+    /// Counts places of a job as given back to the tenant.
+    fn discharge(&mut self, job: JobIndex, grants: &[Grant]) {
+        let entry = &self.entries[job.index()];
+        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
+            let amount = entry.job.gpu_milli(grants.len() as u32);
+            // What was charged can be given back.
+            let _ = self.tenants.release(tenant, amount);
+            self.shares.count(&self.tenants, tenant, grants, false);
+        }
+    }
+
+    /// Gives back all that a job holds.
+    fn vacate(&mut self, job: JobIndex, now_ms: u64) {
+        let entry = &mut self.entries[job.index()];
+        let grants = std::mem::take(&mut entry.grants);
+        self.running.remove(&(entry.ends_ms, job));
+        let ends_ms = entry.ends_ms;
+        self.elastic.remove(&job);
+        self.release(&grants);
+        self.discharge(job, &grants);
+        self.freed = true;
+        if ends_ms > now_ms {
+            self.early_ends += 1;
+            self.promises.left(&grants, ends_ms);
+        } else {
+            self.recast(now_ms);
+        }
+    }
+
+    /// Nodes or ends have changed in another way than was counted on: promises that can no longer be kept are void.
+    fn recast(&mut self, now_ms: u64) {
+        if !self.promises.all().is_empty() {
+            let mut promises = std::mem::take(&mut self.promises);
+            promises.retain(&self.running_now(now_ms), |_| true);
+            self.promises = promises;
+        }
+    }
+
+    fn forget_promise(&mut self, job: JobIndex, now_ms: u64) {
+        if self.promises.of(job).is_some() {
+            let mut promises = std::mem::take(&mut self.promises);
+            promises.forget(job, &self.running_now(now_ms));
+            self.promises = promises;
+        }
+    }
+
+    /// What runs, for promises.
+    fn running_now(&self, now_ms: u64) -> Running<'_> {
+        let ends = self.running.iter().map(|&(ends_ms, job)| {
+            // Who is late may end any moment, but has not.
+            let ends_ms = if ends_ms <= now_ms { now_ms + LATE_MS } else { ends_ms };
+            (ends_ms, &self.entries[job.index()].grants[..])
+        });
+        let mut ends: Vec<_> = ends.collect();
+        ends.sort_by_key(|&(ends_ms, _)| ends_ms);
+        Running { now_ms, stock: self.cluster.stock(), ends }
+    }
+}

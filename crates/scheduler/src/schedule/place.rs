@@ -1,0 +1,76 @@
+//! Room for a whole gang: how many parts each node could take, and which GPUs they get.
+
+use pool::stock::{Demand, GpuSet, Grant};
+use pool::{NodeIndex, Stock};
+use smallvec::SmallVec;
+
+use crate::job::Job;
+use crate::placement::State;
+
+/// What a job holds, a grant a part.
+pub type Grants = SmallVec<[Grant; 1]>;
+
+/// How many parts of a job a node could take now.
+pub(super) fn room_on(stock: &Stock, node: NodeIndex, job: &Job) -> u32 {
+    if !stock.fits(node, &job.demand) {
+        return 0;
+    }
+    let copies = State::of(stock, node, 0).copies(&job.demand);
+    copies.min(job.most_a_node.unwrap_or(u32::MAX))
+}
+
+/// How many parts of a job each node could take now.
+pub(super) fn room(stock: &Stock, job: &Job) -> Vec<u32> {
+    stock.nodes().map(|node| room_on(stock, node, job)).collect()
+}
+
+/// Room for so many parts: nodes that are nearly full first, so that idle ones stay whole. Nothing where there is too little.
+pub(super) fn pack(room: &[u32], parts: u32) -> Option<Vec<(NodeIndex, u32)>> {
+    let mut nodes: Vec<(u32, u32)> = room
+        .iter()
+        .enumerate()
+        .filter(|(_, room)| **room > 0)
+        .map(|(node, &room)| (room, node as u32))
+        .collect();
+    nodes.sort_unstable();
+    let mut wanted = parts;
+    let mut seats = Vec::new();
+    for (room, node) in nodes {
+        let here = room.min(wanted);
+        seats.push((NodeIndex(node), here));
+        wanted -= here;
+        if wanted == 0 {
+            return Some(seats);
+        }
+    }
+    (wanted == 0).then_some(seats)
+}
+
+/// The GPUs that have least left but enough, for so many parts on one node; fewer grants where there is room for fewer.
+pub(super) fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: u32, grants: &mut Grants) {
+    let mut free: SmallVec<[u16; 8]> = SmallVec::from_slice(stock.gpus_free_milli(node));
+    for _ in 0..parts {
+        let mut order: SmallVec<[(u16, usize); 8]> =
+            free.iter().enumerate().map(|(gpu, &free)| (free, gpu)).collect();
+        order.retain(|(free, _)| *free >= demand.gpu_milli);
+        order.sort_unstable();
+        if order.len() < usize::from(demand.gpus) {
+            return;
+        }
+        let mut gpus = GpuSet::NONE;
+        for &(_, gpu) in &order[..usize::from(demand.gpus)] {
+            gpus = gpus.with(gpu);
+            free[gpu] -= demand.gpu_milli;
+        }
+        grants.push(Grant::new(node, demand, gpus));
+    }
+}
+
+/// Grants for a gang on these seats.
+pub(super) fn grants(stock: &Stock, demand: &Demand, seats: &[(NodeIndex, u32)]) -> Grants {
+    let mut grants = Grants::new();
+    for &(node, parts) in seats {
+        grants_on(stock, node, demand, parts, &mut grants);
+    }
+    grants
+}

@@ -1,0 +1,324 @@
+//! Who is stopped for whom.
+//!
+//! A job may take the place of another if its claim is the stronger: it is within its tenant's quota and the other is on
+//! borrowed capacity, or both stand alike and its priority is higher. The stopped job's claim on its stopper is never the
+//! stronger, so two jobs cannot chase each other. Parts that an elastic job has beyond its need go before anything is
+//! stopped, borrowed capacity before what is a tenant's own.
+//!
+//! Only such a set is stopped as makes room for the whole gang on the very nodes where it will run; what the set can spare
+//! is spared. The room is promised to the job, so that nobody else comes between.
+
+use pool::stock::Grant;
+use pool::tenants::Tenants;
+use pool::{NodeIndex, Stock, TenantIndex};
+
+use super::place::{self, Grants};
+use super::promises::{Promise, UNKNOWN_MS};
+use super::{Decision, Phase, Scheduler};
+use crate::job::{Job, JobIndex};
+
+/// Something that can be taken from a job that runs.
+#[derive(Clone, Debug)]
+struct Victim {
+    job: JobIndex,
+    grants: Grants,
+    tenant: Option<TenantIndex>,
+    /// What goes first: parts beyond a job's need, then borrowed capacity, then lower priority.
+    rank: (u8, i32),
+    /// GPU time that is lost, in thousandths of a GPU times milliseconds.
+    cost: u128,
+}
+
+/// The stock and the tenants as they would be.
+struct Trial<'a> {
+    wanted: &'a Job,
+    tenants: Tenants,
+    stock: Stock,
+    room: Vec<u32>,
+    total: u64,
+}
+
+impl Trial<'_> {
+    fn amount(&self) -> u64 {
+        self.wanted.gpu_milli(self.wanted.parts)
+    }
+
+    fn tenant(&self) -> Option<TenantIndex> {
+        self.wanted.tenant.filter(|_| !self.tenants.is_empty())
+    }
+
+    fn quota_suffices(&self) -> bool {
+        self.tenant().is_none_or(|tenant| self.tenants.available(tenant) >= self.amount())
+    }
+
+    fn seats(&self) -> Option<Grants> {
+        if self.total < u64::from(self.wanted.parts) {
+            return None;
+        }
+        let seats = place::pack(&self.room, self.wanted.parts)?;
+        Some(place::grants(&self.stock, &self.wanted.demand, &seats))
+    }
+
+    fn count(&mut self, grants: &[Grant]) {
+        for grant in grants {
+            let now = place::room_on(&self.stock, grant.node, self.wanted);
+            let before = std::mem::replace(&mut self.room[grant.node.index()], now);
+            self.total = self.total + u64::from(now) - u64::from(before);
+        }
+    }
+
+    /// Takes from a victim, if its place is still to be had.
+    fn take(&mut self, victim: &Victim) -> bool {
+        if let Some(tenant) = victim.tenant {
+            if victim.rank.0 == 1 && !borrows(&self.tenants, tenant) {
+                return false;
+            }
+            let amount = victim.grants.iter().map(amount_of).sum();
+            if self.tenants.release(tenant, amount).is_err() {
+                return false;
+            }
+        }
+        for grant in &victim.grants {
+            let _ = self.stock.release(grant);
+        }
+        self.count(&victim.grants);
+        true
+    }
+
+    /// Gives a victim its place back, if that can be.
+    fn spare(&mut self, victim: &Victim) -> bool {
+        if self.stock.allocate_all(&victim.grants).is_err() {
+            return false;
+        }
+        let amount = victim.grants.iter().map(amount_of).sum();
+        if victim.tenant.is_some_and(|tenant| self.tenants.charge(tenant, amount).is_err()) {
+            for grant in &victim.grants {
+                let _ = self.stock.release(grant);
+            }
+            return false;
+        }
+        self.count(&victim.grants);
+        if self.quota_suffices() && self.seats().is_some() {
+            return true;
+        }
+        if let Some(tenant) = victim.tenant {
+            let _ = self.tenants.release(tenant, amount);
+        }
+        for grant in &victim.grants {
+            let _ = self.stock.release(grant);
+        }
+        self.count(&victim.grants);
+        false
+    }
+}
+
+fn amount_of(grant: &Grant) -> u64 {
+    u64::from(grant.gpus.len()) * u64::from(grant.gpu_milli)
+}
+
+/// Whether a tenant, or one above it, holds more than its quota.
+fn borrows(tenants: &Tenants, tenant: TenantIndex) -> bool {
+    std::iter::successors(Some(tenant), |&tenant| tenants.parent(tenant)).any(|at| tenants.borrowed(at) > 0)
+}
+
+/// Whether a tenant would hold no more than its quota with so much more.
+fn within_quota(tenants: &Tenants, tenant: TenantIndex, amount: u64) -> bool {
+    tenants.held(tenant).saturating_add(amount) <= tenants.quota(tenant)
+}
+
+impl Scheduler {
+    /// What tenants will hold once those that were told to stop have, and those that they stop for have started.
+    fn tenants_to_come(&self) -> Tenants {
+        let mut tenants = self.tenants.clone();
+        if tenants.is_empty() {
+            return tenants;
+        }
+        for entry in self.running.iter().map(|(_, job)| &self.entries[job.index()]) {
+            if let (Phase::Stopping { .. }, Some(tenant)) = (entry.phase, entry.job.tenant) {
+                // What was charged can be given back.
+                let _ = tenants.release(tenant, entry.job.gpu_milli(entry.grants.len() as u32));
+            }
+        }
+        for promise in self.promises.all().iter().filter(|promise| promise.pinned) {
+            let job = &self.entries[promise.job.index()].job;
+            if let Some(tenant) = job.tenant {
+                // Where it may no longer hold so much, it will not start.
+                let _ = tenants.charge(tenant, job.gpu_milli(job.parts));
+            }
+        }
+        tenants
+    }
+
+    /// Whatever may be taken for a job, what goes first in front.
+    fn victims(&self, job: JobIndex, tenants: &Tenants, now_ms: u64) -> Vec<Victim> {
+        let wanted = &self.entries[job.index()].job;
+        let tenant = wanted.tenant.filter(|_| !tenants.is_empty());
+        let entitled =
+            tenant.is_none_or(|tenant| within_quota(tenants, tenant, wanted.gpu_milli(wanted.parts)));
+        let borrowers: Vec<TenantIndex> = tenant.map_or(Vec::new(), |tenant| {
+            tenants.borrowers(tenant).into_iter().map(|offer| offer.tenant).collect()
+        });
+        let mut victims = Vec::new();
+        for &(_, other) in &self.running {
+            let entry = &self.entries[other.index()];
+            if entry.phase != Phase::Running {
+                continue;
+            }
+            let theirs = entry.job.tenant.filter(|_| !self.tenants.is_empty());
+            for grant in entry.grants.iter().skip(entry.job.parts as usize) {
+                let grants = Grants::from_slice(&[*grant]);
+                victims.push(Victim { job: other, grants, tenant: theirs, rank: (0, 0), cost: 0 });
+            }
+            let Some(checkpoint) = entry.job.checkpoint.filter(|_| self.config.preempt) else { continue };
+            if now_ms.saturating_sub(entry.started_ms) < self.config.least_run_ms {
+                continue;
+            }
+            let in_debt = theirs.is_some_and(|tenant| {
+                std::iter::successors(Some(tenant), |&tenant| tenants.parent(tenant))
+                    .any(|at| borrowers.contains(&at))
+            });
+            let own_debt = theirs.is_some_and(|tenant| borrows(tenants, tenant));
+            let rank = if entitled && in_debt {
+                (1, entry.job.priority)
+            } else if entry.job.priority < wanted.priority && (entitled || own_debt) {
+                (2, entry.job.priority)
+            } else {
+                continue;
+            };
+            let grants: Grants = entry.grants.iter().take(entry.job.parts as usize).copied().collect();
+            let lost = u128::from(checkpoint.cost_ms.max(1));
+            let cost = u128::from(entry.job.gpu_milli(entry.job.parts).max(1)) * lost;
+            victims.push(Victim { job: other, grants, tenant: theirs, rank, cost });
+        }
+        victims.sort_by_key(|victim| (victim.rank, victim.cost, std::cmp::Reverse(victim.job)));
+        victims
+    }
+
+    /// Shrinks and stops others so that a job will have room, and promises it that room. Whether it did.
+    pub(super) fn make_room(
+        &mut self,
+        job: JobIndex,
+        now_ms: u64,
+        before: impl Fn(&Promise) -> bool,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        if self.elastic.is_empty() && !self.config.preempt {
+            return false;
+        }
+        let tenants = self.tenants_to_come();
+        let victims = self.victims(job, &tenants, now_ms);
+        if victims.is_empty() {
+            return false;
+        }
+        let wanted = &self.entries[job.index()].job;
+        let until_ms =
+            self.entries[job.index()].left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
+        let mut stock = self.cluster.stock().clone();
+        for grant in self.promises.held_back(job, until_ms, |promise| promise.pinned || before(promise)) {
+            // What is promised to those before it is not for it, as far as it is free now.
+            let _ = stock.allocate(&grant);
+        }
+        let room = place::room(&stock, wanted);
+        let total = room.iter().map(|&room| u64::from(room)).sum();
+        let mut trial = Trial { wanted, tenants, stock, room, total };
+        let Some((mut taken, grants)) = choose(&mut trial, &victims) else { return false };
+
+        // A job that is stopped gives its extra parts up with the rest.
+        let stopped: Vec<JobIndex> =
+            taken.iter().filter(|&&at| victims[at].rank.0 > 0).map(|&at| victims[at].job).collect();
+        taken.retain(|&at| victims[at].rank.0 > 0 || !stopped.contains(&victims[at].job));
+        let mut at_ms = now_ms;
+        for at in taken {
+            let Victim { job: victim, grants, rank, .. } = &victims[at];
+            if rank.0 == 0 {
+                self.shrink(*victim, grants);
+                decisions.push(Decision::Shrink { job: *victim, by: job, grants: grants.clone() });
+                continue;
+            }
+            let entry = &mut self.entries[victim.index()];
+            let grace_ms = entry.job.checkpoint.map_or(0, |checkpoint| checkpoint.grace_ms);
+            let until_ms = now_ms.saturating_add(grace_ms);
+            entry.phase = Phase::Stopping { until_ms };
+            self.running.remove(&(entry.ends_ms, *victim));
+            entry.ends_ms = entry.ends_ms.min(until_ms);
+            self.running.insert((entry.ends_ms, *victim));
+            self.elastic.remove(victim);
+            at_ms = at_ms.max(until_ms);
+            decisions.push(Decision::Stop { job: *victim, by: job, until_ms });
+        }
+        let length_ms = self.entries[job.index()].left_ms.unwrap_or(UNKNOWN_MS);
+        let mut promises = std::mem::take(&mut self.promises);
+        promises.pin(job, at_ms, at_ms.saturating_add(length_ms), grants, &self.running_now(now_ms));
+        self.promises = promises;
+        true
+    }
+}
+
+/// Which victims make room, and where the gang goes then; nothing where all of them do not suffice.
+fn choose(trial: &mut Trial<'_>, victims: &[Victim]) -> Option<(Vec<usize>, Grants)> {
+    let mut taken: Vec<usize> = Vec::new();
+    while trial.seats().is_none() {
+        let before = taken.len();
+        for offer in offers(trial, victims, &taken) {
+            if trial.seats().is_some() {
+                break;
+            }
+            for at in offer {
+                if !taken.contains(&at) && trial.take(&victims[at]) {
+                    taken.push(at);
+                }
+            }
+        }
+        if taken.len() == before {
+            return None;
+        }
+    }
+    // Then what has to be given back for the quota's sake.
+    for (at, victim) in victims.iter().enumerate() {
+        if trial.quota_suffices() {
+            break;
+        }
+        if victim.rank.0 <= 1 && !taken.contains(&at) && trial.take(victim) {
+            taken.push(at);
+        }
+    }
+    if !trial.quota_suffices() {
+        return None;
+    }
+    taken.sort_unstable_by(|a, b| b.cmp(a));
+    taken.retain(|&at| !trial.spare(&victims[at]));
+    taken.reverse();
+    Some((taken, trial.seats()?))
+}
+
+/// For each node the fewest victims, in order, with which it has room for more parts; what hurts least first.
+fn offers(trial: &Trial<'_>, victims: &[Victim], taken: &[usize]) -> Vec<Vec<usize>> {
+    let mut by_node: Vec<(NodeIndex, usize)> = (0..victims.len())
+        .filter(|at| !taken.contains(at))
+        .flat_map(|at| victims[at].grants.iter().map(move |grant| (grant.node, at)))
+        .collect();
+    by_node.sort_unstable();
+    by_node.dedup();
+    let mut offers = Vec::new();
+    for of_node in by_node.chunk_by(|a, b| a.0 == b.0) {
+        let node = of_node[0].0;
+        let mut stock = trial.stock.only(node);
+        let mut cost = 0_u128;
+        for (count, &(_, at)) in of_node.iter().enumerate() {
+            for grant in victims[at].grants.iter().filter(|grant| grant.node == node) {
+                // What was taken can be given back.
+                let _ = stock.release(&Grant { node: NodeIndex(0), ..*grant });
+            }
+            cost += victims[at].cost;
+            let room = place::room_on(&stock, NodeIndex(0), trial.wanted);
+            let gain = room.saturating_sub(trial.room[node.index()]);
+            if gain > 0 {
+                let order = (victims[at].rank, cost / u128::from(gain), node);
+                offers.push((order, of_node[..=count].iter().map(|&(_, at)| at).collect()));
+                break;
+            }
+        }
+    }
+    offers.sort_unstable_by_key(|&(order, _)| order);
+    offers.into_iter().map(|(_, offer)| offer).collect()
+}

@@ -1,0 +1,156 @@
+//! Who waits, and in which order they are looked at.
+//!
+//! A job's rank is the time of its submission, earlier by its priority and later by its length. It does not change while
+//! the job waits, so only so many jobs can ever come before it: this is what keeps it from starving. With fair shares each
+//! tenant's jobs stand in a row of their own, and the tenant that has least comes first; who is overdue comes before all.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+
+use pool::TenantIndex;
+use pool::tenants::Tenants;
+
+use super::shares::Shares;
+use crate::job::JobIndex;
+
+/// A job's place in its row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Rank {
+    pub(super) time: i64,
+    pub(super) job: JobIndex,
+}
+
+/// A job that waits, as far as the order is concerned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) rank: Rank,
+    /// Which row.
+    pub(super) row: usize,
+    pub(super) submitted_ms: u64,
+}
+
+/// All that wait.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    rows: Vec<BTreeSet<Rank>>,
+    by_age: BTreeSet<(u64, JobIndex)>,
+    /// Whether rows are tenants'.
+    fair: bool,
+}
+
+impl Waiting {
+    pub(super) fn new(tenants: &Tenants, fair_share: bool) -> Self {
+        let fair = fair_share && !tenants.is_empty();
+        let rows = if fair { tenants.len() } else { 1 };
+        Self { rows: vec![BTreeSet::new(); rows], by_age: BTreeSet::new(), fair }
+    }
+
+    pub(super) fn row(&self, tenant: Option<TenantIndex>) -> usize {
+        tenant.filter(|_| self.fair).map_or(0, TenantIndex::index)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.by_age.len()
+    }
+
+    pub(super) fn insert(&mut self, place: Place) {
+        self.rows[place.row].insert(place.rank);
+        self.by_age.insert((place.submitted_ms, place.rank.job));
+    }
+
+    pub(super) fn remove(&mut self, place: Place) {
+        self.rows[place.row].remove(&place.rank);
+        self.by_age.remove(&(place.submitted_ms, place.rank.job));
+    }
+
+    /// The rows that somebody waits in, in order of who has least.
+    fn order_of_rows(&self, tenants: &Tenants, shares: &Shares) -> Vec<usize> {
+        let mut rows: Vec<usize> = (0..self.rows.len()).filter(|&row| !self.rows[row].is_empty()).collect();
+        if self.fair {
+            rows.sort_by(|&a, &b| shares.order(tenants, TenantIndex(a as u32), TenantIndex(b as u32)));
+        }
+        rows
+    }
+
+    /// Whether one that waits comes before another.
+    pub(super) fn precedes(
+        &self,
+        (tenants, shares): (&Tenants, &Shares),
+        overdue_before_ms: u64,
+        a: Place,
+        b: Place,
+    ) -> bool {
+        let overdue = |place: Place| place.submitted_ms < overdue_before_ms;
+        match (overdue(a), overdue(b)) {
+            (true, true) => (a.submitted_ms, a.rank.job) < (b.submitted_ms, b.rank.job),
+            (true, false) => true,
+            (false, true) => false,
+            (false, false) if a.row == b.row => a.rank < b.rank,
+            (false, false) => {
+                shares.order(tenants, TenantIndex(a.row as u32), TenantIndex(b.row as u32)).is_lt()
+            }
+        }
+    }
+}
+
+/// A walk through all that wait, in order, each once.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// Who was submitted before this is overdue.
+    overdue_before_ms: u64,
+    last_overdue: Option<(u64, JobIndex)>,
+    overdue_done: bool,
+    rows: Vec<usize>,
+    at: usize,
+    /// How far each row has been walked.
+    last: Vec<Option<Rank>>,
+}
+
+impl Walk {
+    pub(super) fn new(waiting: &Waiting, tenants: &Tenants, shares: &Shares, overdue_before_ms: u64) -> Self {
+        Self {
+            overdue_before_ms,
+            last_overdue: None,
+            overdue_done: false,
+            rows: waiting.order_of_rows(tenants, shares),
+            at: 0,
+            last: vec![None; waiting.rows.len()],
+        }
+    }
+
+    /// Shares have changed: whose turn it is may have too.
+    pub(super) fn turn(&mut self, waiting: &Waiting, tenants: &Tenants, shares: &Shares) {
+        if waiting.fair {
+            self.rows = waiting.order_of_rows(tenants, shares);
+            self.at = 0;
+        }
+    }
+
+    /// The next; `submitted_ms` tells of any job when that was.
+    pub(super) fn next(
+        &mut self,
+        waiting: &Waiting,
+        submitted_ms: impl Fn(JobIndex) -> u64,
+    ) -> Option<JobIndex> {
+        if !self.overdue_done {
+            let from = self.last_overdue.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = waiting.by_age.range((from, Bound::Unbounded)).next();
+            if let Some(&entry) = next.filter(|(submitted, _)| *submitted < self.overdue_before_ms) {
+                self.last_overdue = Some(entry);
+                return Some(entry.1);
+            }
+            self.overdue_done = true;
+        }
+        while let Some(&row) = self.rows.get(self.at) {
+            let from = self.last[row].map_or(Bound::Unbounded, Bound::Excluded);
+            for &rank in waiting.rows[row].range((from, Bound::Unbounded)) {
+                self.last[row] = Some(rank);
+                if submitted_ms(rank.job) >= self.overdue_before_ms {
+                    return Some(rank.job);
+                }
+            }
+            self.at += 1;
+        }
+        None
+    }
+}
