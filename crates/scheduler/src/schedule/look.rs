@@ -45,6 +45,9 @@ impl Scheduler {
     /// What is to be done now. Time never goes back from one call to the next.
     pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
         let mut look = Look::default();
+        if std::mem::take(&mut self.stale) {
+            self.recast(now_ms);
+        }
         let fresh = std::mem::take(&mut self.fresh);
         let come = self.promises.all().iter().any(|promise| promise.at_ms <= now_ms);
         if self.freed || come || fresh.len() > 1 || self.comes_first(&fresh, now_ms) {

@@ -141,6 +141,8 @@ pub struct Scheduler {
     fresh: Vec<JobIndex>,
     /// Whether room or quota came free since the last look.
     freed: bool,
+    /// Whether what promises count on has changed otherwise than by starts and early ends.
+    stale: bool,
     /// Ends earlier than promised ones counted on, since promises were made.
     early_ends: u32,
     /// Running jobs that take more parts than they need where there are any.
@@ -168,6 +170,7 @@ impl Scheduler {
             promises: Promises::default(),
             fresh: Vec::new(),
             freed: false,
+            stale: false,
             early_ends: 0,
             elastic: BTreeSet::new(),
             config,
@@ -361,7 +364,8 @@ impl Scheduler {
             Phase::Running | Phase::Stopping { .. } => self.vacate(job, now_ms),
             Phase::Waiting => {
                 self.unqueue(job);
-                self.forget_promise(job, now_ms);
+                self.promises.drop_of(job);
+                self.stale = true;
                 self.freed = true;
             }
             Phase::Held => {}
@@ -375,12 +379,10 @@ impl Scheduler {
     ///
     /// # Errors
     /// Where there is no such node.
-    pub fn set_open(&mut self, node: NodeIndex, open: bool, now_ms: u64) -> Result<(), StockError> {
+    pub fn set_open(&mut self, node: NodeIndex, open: bool) -> Result<(), StockError> {
         self.cluster.set_open(node, open)?;
         self.freed = true;
-        if !open {
-            self.recast(now_ms);
-        }
+        self.stale = true;
         Ok(())
     }
 
@@ -464,7 +466,7 @@ impl Scheduler {
             self.early_ends += 1;
             self.promises.left(&grants, ends_ms);
         } else {
-            self.recast(now_ms);
+            self.stale = true;
         }
     }
 

@@ -117,6 +117,11 @@ impl Promises {
         }
     }
 
+    /// Takes a promise back; the others are to be looked at anew before they are relied on.
+    pub(super) fn drop_of(&mut self, job: JobIndex) {
+        self.list.retain(|promise| promise.job != job);
+    }
+
     /// Takes a promise back.
     pub(super) fn forget(&mut self, job: JobIndex, running: &Running<'_>) {
         let before = self.list.len();
