@@ -5,8 +5,10 @@ use pool::{NodeIndex, Stock};
 use proptest::prelude::*;
 use scheduler::placement::{Classes, Cluster};
 use scheduler::policy::{Kind, Policy};
-use scheduler::replay::events::{Order, Replayed, replay};
 use scheduler::replay::inflate::inflate;
+use scheduler::replay::timed::{arrivals, replay};
+use scheduler::schedule::{Backfill, Config};
+use scheduler::simulate::Outcome;
 use scheduler::trace::{BadLines, Format, ReadOptions, Trace, native, read};
 
 fn stock(gpus: &[usize]) -> Stock {
@@ -27,18 +29,22 @@ fn jobs(text: &str) -> Trace {
     native::jobs("jobs.csv", text.as_bytes(), ReadOptions::default()).unwrap()
 }
 
-fn run(stock: &Stock, trace: &Trace, kind: Kind, order: Order) -> Replayed {
-    replay(stock, &trace.jobs, &trace.demands(stock), kind, order, 1, &mut |_| {})
+fn run(stock: &Stock, trace: &Trace, policy: Kind, backfill: Backfill) -> Outcome {
+    replay(stock, &arrivals(trace, stock), Config { policy, backfill, ..Config::default() }, &mut |_| {})
+}
+
+fn wait_s(outcome: &Outcome) -> f64 {
+    outcome.figures(|_| true).waiting_s.mean
 }
 
 #[test]
 fn a_gap_is_filled_by_what_delays_nobody() {
     let trace = jobs("submit_s,run_s,gpus\n0,100,1\n1,10,2\n2,50,1\n3,200,1\n");
-    let easy = run(&stock(&[2]), &trace, Kind::Heddle, Order::Easy);
+    let easy = run(&stock(&[2]), &trace, Kind::Heddle, Backfill::Easy);
     // The second waits for the first, the third runs beside it, the fourth would end too late and waits for the second.
-    assert_eq!(easy.waiting_s.mean, (0.0 + 99.0 + 0.0 + 107.0) / 4.0);
-    let fifo = run(&stock(&[2]), &trace, Kind::Heddle, Order::Fifo);
-    assert_eq!(fifo.waiting_s.mean, (0.0 + 99.0 + 108.0 + 107.0) / 4.0);
+    assert_eq!(wait_s(&easy), (0.0 + 99.0 + 0.0 + 107.0) / 4.0);
+    let fifo = run(&stock(&[2]), &trace, Kind::Heddle, Backfill::None);
+    assert_eq!(wait_s(&fifo), (0.0 + 99.0 + 108.0 + 107.0) / 4.0);
     assert_eq!((easy.ended, fifo.ended), (4, 4));
 }
 
@@ -47,8 +53,8 @@ fn a_gang_never_starts_by_a_sum_that_no_node_has() {
     // The parts want so many cores that each is on a node of its own: two GPUs are free then, but not on one node.
     let trace = jobs("submit_s,run_s,cpu_milli,parts,gpus\n0,100,9000,2,1\n1,10,0,1,2\n");
     for (kind, name) in Kind::ALL {
-        let replayed = run(&stock(&[2, 2]), &trace, kind, Order::Easy);
-        assert_eq!((replayed.ended, replayed.waiting_s.p99), (2, 99.0), "{name}");
+        let replayed = run(&stock(&[2, 2]), &trace, kind, Backfill::Easy);
+        assert_eq!((replayed.ended, replayed.figures(|_| true).waiting_s.p99), (2, 99.0), "{name}");
     }
 }
 
@@ -57,8 +63,11 @@ fn what_can_never_run_fails_with_its_reason() {
     let trace = jobs(
         "name,submit_s,run_s,parts,gpus,models\nbig,0,9,1,9,\nwide,0,9,5,8,\nodd,0,9,1,1,T4\nok,0,9,1,1,\n",
     );
-    let failed = run(&stock(&[8, 8]), &trace, Kind::Heddle, Order::Easy).failed;
-    let reason = |job: &str| failed.iter().find(|(_, (first, _))| first == job).map_or("", |(why, _)| why);
+    let failed = run(&stock(&[8, 8]), &trace, Kind::Heddle, Backfill::Easy).failed();
+    let reason = |job: &str| {
+        let named = |at: usize| &*trace.jobs[at].name == job;
+        failed.iter().find(|(_, (first, _))| named(*first)).map_or("", |(why, _)| why)
+    };
     assert_eq!(reason("big"), "it wants 9 GPUs of one node, and the most that a node has is 8");
     assert_eq!(reason("wide"), "the cluster has room for 2 of its 5 parts");
     assert_eq!(reason("odd"), "no node has a model of GPU that it asks for");

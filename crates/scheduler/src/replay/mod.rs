@@ -1,9 +1,9 @@
 //! Replays: the jobs of a trace through a cluster under a policy.
 //!
-//! `events` lets time pass: jobs wait, start, end. `inflate` is the published experiment, in which none ends. `picture`
+//! `timed` lets time pass: jobs wait, start, end. `inflate` is the published experiment, in which none ends. `picture`
 //! draws either.
 
-pub mod events;
 pub mod inflate;
 pub mod never;
 pub mod picture;
+pub mod timed;

@@ -21,6 +21,7 @@ use std::collections::BTreeSet;
 use pool::stock::{Grant, StockError};
 use pool::tenants::{ChargeError, Tenants};
 use pool::{NodeIndex, Stock};
+use rustc_hash::FxHashMap;
 
 use crate::job::{Job, JobIndex, Refusal};
 use crate::placement::{ClassIndex, Classes, Cluster};
@@ -141,6 +142,8 @@ pub struct Scheduler {
     fresh: Vec<JobIndex>,
     /// Whether room or quota came free since the last look.
     freed: bool,
+    /// For each shape of job what keeps it from ever starting, if anything does.
+    never: FxHashMap<(ClassIndex, u32, Option<u32>), Option<String>>,
     /// Whether what promises count on has changed otherwise than by starts and early ends.
     stale: bool,
     /// Ends earlier than promised ones counted on, since promises were made.
@@ -170,6 +173,7 @@ impl Scheduler {
             promises: Promises::default(),
             fresh: Vec::new(),
             freed: false,
+            never: FxHashMap::default(),
             stale: false,
             early_ends: 0,
             elastic: BTreeSet::new(),
@@ -220,7 +224,7 @@ impl Scheduler {
         Ok(index)
     }
 
-    fn check(&self, job: &Job) -> Result<(), Refusal> {
+    fn check(&mut self, job: &Job) -> Result<(), Refusal> {
         if job.parts == 0 || job.most_parts < job.parts {
             return Err(Refusal::Parts { parts: job.parts, most: job.most_parts });
         }
@@ -243,21 +247,23 @@ impl Scheduler {
                 return Err(Refusal::Quota { tenant, wanted, most, because });
             }
         }
-        if let Some(reason) = why_never(self.cluster.stock(), &job.demand, job.parts) {
-            return Err(Refusal::Never(reason));
-        }
-        if let Some(most) = job.most_a_node {
-            let nodes: Vec<_> = self.cluster.stock().nodes().collect();
-            let idle = self.cluster.stock().reordered(&nodes);
-            let room: u64 = place::room(&idle, job).iter().map(|&room| u64::from(room)).sum();
-            if room < u64::from(job.parts) {
-                return Err(Refusal::Never(format!(
-                    "with {most} parts on a node at the most, the cluster has room for {room} of its {} parts",
-                    job.parts
-                )));
-            }
-        }
-        Ok(())
+        let class = (self.classes.class(demand), job.parts, job.most_a_node);
+        let stock = self.cluster.stock();
+        let reason = self.never.entry(class).or_insert_with(|| {
+            why_never(stock, &job.demand, job.parts).or_else(|| {
+                let most = job.most_a_node?;
+                let nodes: Vec<_> = stock.nodes().collect();
+                let room = place::room(&stock.reordered(&nodes), job);
+                let room: u64 = room.iter().map(|&room| u64::from(room)).sum();
+                (room < u64::from(job.parts)).then(|| {
+                    format!(
+                        "with {most} parts on a node at the most, the cluster has room for {room} of its {} parts",
+                        job.parts
+                    )
+                })
+            })
+        });
+        reason.clone().map_or(Ok(()), |reason| Err(Refusal::Never(reason)))
     }
 
     fn entry(&self, job: JobIndex) -> Result<&Entry, CallError> {

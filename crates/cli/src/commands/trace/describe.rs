@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use scheduler::replay::events::Spread;
+use scheduler::simulate::Spread;
 use serde::Serialize;
 
 use super::Reading;

@@ -8,9 +8,11 @@ use indicatif::ProgressBar;
 use pool::Stock;
 use pool::stock::Demand;
 use scheduler::policy::Kind;
-use scheduler::replay::events::{self, Moment, Order, Spread};
 use scheduler::replay::inflate::{self, Point};
 use scheduler::replay::picture::{self, Line};
+use scheduler::replay::timed;
+use scheduler::schedule::{Backfill, Config};
+use scheduler::simulate::{Figures as Fared, Moment, Outcome, Spread};
 use scheduler::trace::Trace;
 use serde::Serialize;
 
@@ -26,9 +28,14 @@ use crate::table::{Side, Table};
 enum Queueing {
     /// Nothing passes a job that waits
     Fifo,
-    /// What delays no reservation fills gaps (EASY backfill)
+    /// What does not delay the first that waits fills gaps (EASY backfill)
     Easy,
+    /// What does not delay any of the first 32 that wait fills gaps (conservative backfill)
+    Conservative,
 }
+
+/// How many jobs are promised a time with conservative backfill.
+const PROMISES: u32 = 32;
 
 /// Options of `heddle trace replay`.
 #[derive(Args)]
@@ -103,6 +110,8 @@ struct Figures {
     waiting_s: Option<Spread>,
     completion_s: Option<Spread>,
     bounded_slowdown: Option<Spread>,
+    fairness: Option<f64>,
+    preemptions: Option<f64>,
     span_s: Option<f64>,
     seconds: f64,
     #[serde(skip)]
@@ -152,7 +161,7 @@ impl Replay {
             .into_iter()
             .map(|kind| match self.inflate {
                 Some(times) => self.inflated(&stock, &demands, kind, times),
-                None => self.replayed(&stock, &trace, &demands, kind),
+                None => self.replayed(&stock, &trace, kind),
             })
             .collect();
         match (self.json, &figures[..]) {
@@ -193,23 +202,31 @@ impl Replay {
             waiting_s: None,
             completion_s: None,
             bounded_slowdown: None,
+            fairness: None,
+            preemptions: None,
             span_s: None,
             seconds: begun.elapsed().as_secs_f64(),
             course: Course::Demand(runs.into_iter().next().map_or_else(Vec::new, |run| run.course)),
         }
     }
 
-    fn replayed(&self, stock: &Stock, trace: &Trace, demands: &[Demand], kind: Kind) -> Figures {
+    fn replayed(&self, stock: &Stock, trace: &Trace, kind: Kind) -> Figures {
         let begun = Instant::now();
-        let order = match self.queue {
-            Queueing::Fifo => Order::Fifo,
-            Queueing::Easy => Order::Easy,
-        };
+        let arrivals = timed::arrivals(trace, stock);
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(trace.jobs.len() as u64));
         let runs: Vec<_> = (0..self.seeds)
             .map(|more| {
-                let seed = self.seed.wrapping_add(more);
-                events::replay(stock, &trace.jobs, demands, kind, order, seed, &mut |come| {
+                let config = Config {
+                    policy: kind,
+                    seed: self.seed.wrapping_add(more),
+                    backfill: match self.queue {
+                        Queueing::Fifo => Backfill::None,
+                        Queueing::Easy => Backfill::Easy,
+                        Queueing::Conservative => Backfill::Conservative(PROMISES),
+                    },
+                    ..Config::default()
+                };
+                timed::replay(stock, &arrivals, config, &mut |come| {
                     if let Some(bar) = &bar {
                         bar.set_position(come as u64);
                     }
@@ -220,39 +237,45 @@ impl Replay {
             bar.finish_and_clear();
         }
         let parts = runs.len() as f64;
-        let mean = |value: fn(&events::Replayed) -> f64| runs.iter().map(value).sum::<f64>() / parts;
-        let spread = |of: fn(&events::Replayed) -> Spread| {
-            let mean = |value: fn(Spread) -> f64| runs.iter().map(|run| value(of(run))).sum::<f64>() / parts;
+        let mean = |value: fn(&Outcome) -> f64| runs.iter().map(value).sum::<f64>() / parts;
+        let fared: Vec<Fared> = runs.iter().map(|run| run.figures(|_| true)).collect();
+        let spread = |of: fn(&Fared) -> Spread| {
+            let mean = |value: fn(Spread) -> f64| fared.iter().map(|run| value(of(run))).sum::<f64>() / parts;
             let [mean, median, p95, p99] =
                 [mean(|s| s.mean), mean(|s| s.median), mean(|s| s.p95), mean(|s| s.p99)];
             Some(Spread { mean, median, p95, p99 })
         };
-        let waited: Vec<f64> = runs.iter().filter_map(|run| run.gpu_used_percent_while_waiting).collect();
-        let failures = runs.first().map(|run| {
-            let never = |(why, (first, jobs)): (&String, &(String, usize))| Never {
-                why: why.clone(),
-                jobs: *jobs,
-                first: first.clone(),
-            };
-            run.failed.iter().map(never).collect()
+        let waited: Vec<f64> = runs.iter().filter_map(Outcome::gpu_used_percent_while_waiting).collect();
+        let fairness: Vec<f64> = runs
+            .iter()
+            .filter_map(|run| run.fairness(|at| trace.jobs.get(at).map_or(0, |job| job.user as usize)))
+            .collect();
+        let mean_of =
+            |values: &[f64]| (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64);
+        let failed = runs.first().map_or_else(Default::default, Outcome::failed);
+        let failures = failed.iter().map(|(why, &(first, jobs))| {
+            let name = trace.jobs.get(first).map_or("", |job| &job.name);
+            let first = if name.is_empty() { format!("number {}", first + 1) } else { name.to_owned() };
+            Never { why: why.clone(), jobs, first }
         });
         Figures {
             policy: kind.name(),
             seeds: self.seeds,
             jobs: trace.jobs.len() as f64,
-            failed: mean(|run| run.failed.values().map(|(_, jobs)| *jobs).sum::<usize>() as f64),
-            failures: failures.unwrap_or_default(),
+            failed: mean(|run| run.failed().values().map(|(_, jobs)| *jobs).sum::<usize>() as f64),
+            failures: failures.collect(),
             gpu_allocated_percent_at_full: None,
             gpu_allocated_percent_at_full_by_seed: Vec::new(),
-            gpu_used_percent_mean: Some(mean(|run| run.gpu_used_percent_mean)),
-            gpu_used_percent_while_waiting: (!waited.is_empty())
-                .then(|| waited.iter().sum::<f64>() / waited.len() as f64),
+            gpu_used_percent_mean: Some(mean(Outcome::gpu_used_percent_mean)),
+            gpu_used_percent_while_waiting: mean_of(&waited),
             waiting_s: spread(|run| run.waiting_s),
             completion_s: spread(|run| run.completion_s),
             bounded_slowdown: spread(|run| run.bounded_slowdown),
+            fairness: mean_of(&fairness),
+            preemptions: Some(mean(|run| run.stops as f64)),
             span_s: Some(mean(|run| run.span_s)),
             seconds: begun.elapsed().as_secs_f64(),
-            course: Course::Time(runs.into_iter().next().map_or_else(Vec::new, |run| run.course)),
+            course: Course::Time(runs.into_iter().next().map_or_else(Vec::new, |run| run.course.points)),
         }
     }
 
@@ -362,10 +385,17 @@ fn write_course(path: &str, figures: &[Figures]) -> Result<(), Failure> {
                     }
                 }
                 Course::Time(moments) => {
-                    text +=
-                        if text.is_empty() { "policy,at_s,gpu_used_percent,waiting,running\n" } else { "" };
-                    for Moment { at_s, gpu_used_percent, waiting, running } in moments {
-                        text += &format!("{name},{at_s},{gpu_used_percent},{waiting},{running}\n");
+                    text += if text.is_empty() {
+                        "policy,at_s,gpu_used_percent,gpu_fragmented_percent,waiting,running\n"
+                    } else {
+                        ""
+                    };
+                    for moment in moments {
+                        let Moment { at_s, gpu_used_percent, gpu_fragmented_percent, waiting, running } =
+                            moment;
+                        text += &format!(
+                            "{name},{at_s},{gpu_used_percent},{gpu_fragmented_percent},{waiting},{running}\n"
+                        );
                     }
                 }
             }
