@@ -292,6 +292,9 @@ impl Scheduler {
         if entry.job.most_parts > entry.job.parts {
             self.elastic.insert(job);
         }
+        if entry.job.most_parts > entry.job.parts || self.config.preempt && entry.job.checkpoint.is_some() {
+            self.yielding.insert(job);
+        }
         if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
             self.shares.count(&self.tenants, tenant, &grants, true);
         }

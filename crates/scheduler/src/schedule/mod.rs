@@ -150,6 +150,8 @@ pub struct Scheduler {
     early_ends: u32,
     /// Running jobs that take more parts than they need where there are any.
     elastic: BTreeSet<JobIndex>,
+    /// Running jobs that can be stopped for others, or have parts to give back.
+    yielding: BTreeSet<JobIndex>,
 }
 
 impl Scheduler {
@@ -177,6 +179,7 @@ impl Scheduler {
             stale: false,
             early_ends: 0,
             elastic: BTreeSet::new(),
+            yielding: BTreeSet::new(),
             config,
         }
     }
@@ -465,6 +468,7 @@ impl Scheduler {
         self.running.remove(&(entry.ends_ms, job));
         let ends_ms = entry.ends_ms;
         self.elastic.remove(&job);
+        self.yielding.remove(&job);
         self.release(&grants);
         self.discharge(job, &grants);
         self.freed = true;

@@ -159,7 +159,7 @@ impl Scheduler {
             tenants.borrowers(tenant).into_iter().map(|offer| offer.tenant).collect()
         });
         let mut victims = Vec::new();
-        for &(_, other) in &self.running {
+        for &other in &self.yielding {
             let entry = &self.entries[other.index()];
             if entry.phase != Phase::Running {
                 continue;
@@ -202,7 +202,7 @@ impl Scheduler {
         before: impl Fn(&Promise) -> bool,
         decisions: &mut Vec<Decision>,
     ) -> bool {
-        if self.elastic.is_empty() && !self.config.preempt {
+        if self.yielding.is_empty() {
             return false;
         }
         let tenants = self.tenants_to_come();
@@ -243,6 +243,7 @@ impl Scheduler {
             entry.ends_ms = entry.ends_ms.min(until_ms);
             self.running.insert((entry.ends_ms, *victim));
             self.elastic.remove(victim);
+            self.yielding.remove(victim);
             at_ms = at_ms.max(until_ms);
             decisions.push(Decision::Stop { job: *victim, by: job, until_ms });
         }
