@@ -9,6 +9,7 @@
 )]
 
 mod bring_up;
+mod decisions;
 mod emulated;
 mod exchange;
 mod graph;
@@ -71,6 +72,8 @@ enum What {
     Lanes(lanes::Lanes),
     /// How evenly tables load the links of 20 fabrics, whole and degraded, against each engine of OpenSM
     Loads(loads::Loads),
+    /// How long the scheduler takes to decide on a full cluster with a long queue
+    Decisions(decisions::Decisions),
     /// Tables of fat trees computed, OpenSM's and Heddle's
     Tables(tables::Tables),
     /// All of these
@@ -94,10 +97,12 @@ fn main() -> anyhow::Result<()> {
         What::IbsimRate => ibsim_rate::run(&common),
         What::Lanes(lanes) => lanes.run(&common),
         What::Loads(loads) => loads.run(&common),
+        What::Decisions(decisions) => decisions.run(&common),
         What::Tables(tables) => tables.run(&common),
         What::All => {
             lanes::Lanes::default().run(&common)?;
             graph::run(&common)?;
+            decisions::Decisions::default().run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;
             bring_up::BringUp::default().run(&common)?;

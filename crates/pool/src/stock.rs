@@ -326,20 +326,6 @@ impl Stock {
         stock
     }
 
-    /// A stock of this node alone, as it is now.
-    #[must_use]
-    pub fn only(&self, node: NodeIndex) -> Self {
-        let mut stock = self.reordered(&[node]);
-        if node.index() < self.len() {
-            stock.open[0] = self.open[node.index()];
-            stock.cpu_free_milli[0] = self.cpu_free_milli[node.index()];
-            stock.memory_free_mib[0] = self.memory_free_mib[node.index()];
-            stock.gpu_free_milli.copy_from_slice(self.gpus_free_milli(node));
-            stock.gpu_free_total_milli = self.gpus_free_milli(node).iter().map(|&free| u64::from(free)).sum();
-        }
-        stock
-    }
-
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.cpu_milli.len()

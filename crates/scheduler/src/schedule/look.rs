@@ -37,8 +37,6 @@ struct Look {
     full: FxHashSet<(ClassIndex, u32, Option<u32>)>,
     searches: usize,
     plans: u32,
-    /// Those that wait, in order, as far as promises are made.
-    blocked: Vec<JobIndex>,
 }
 
 impl Scheduler {
@@ -100,11 +98,15 @@ impl Scheduler {
         }
         let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
         let mut walk = Walk::new(&self.waiting, &self.tenants, &self.shares, overdue_ms);
+        // Those that wait, in order, as far as promises are made.
+        let mut blocked: Vec<JobIndex> = Vec::new();
         let mut complete = true;
         while let Some(job) = walk.next(&self.waiting, |job| self.entries[job.index()].submitted_ms) {
-            let (before, all) = (std::mem::take(&mut look.blocked), self.all_bind());
-            let tried = self.look_at(job, look, now_ms, |promise| all || before.contains(&promise.job));
-            look.blocked.splice(0..0, before);
+            let all = self.all_bind();
+            let tried = self.look_at(job, look, now_ms, |promise| all || blocked.contains(&promise.job));
+            if tried != Tried::Started && self.promises.of(job).is_some() {
+                blocked.push(job);
+            }
             match tried {
                 Tried::Started => walk.turn(&self.waiting, &self.tenants, &self.shares),
                 Tried::Room if self.config.backfill == Backfill::None => {
@@ -119,8 +121,8 @@ impl Scheduler {
             }
         }
         // Promises to those that others have come before.
-        if complete || look.blocked.len() >= self.config.backfill.promises() {
-            let lapsed = |promise: &Promise| !promise.pinned && !look.blocked.contains(&promise.job);
+        if complete || blocked.len() >= self.config.backfill.promises() {
+            let lapsed = |promise: &Promise| !promise.pinned && !blocked.contains(&promise.job);
             if !self.all_bind() && self.promises.all().iter().any(lapsed) {
                 let mut promises = std::mem::take(&mut self.promises);
                 promises.retain(&self.running_now(now_ms), |promise| !lapsed(promise));
@@ -158,9 +160,6 @@ impl Scheduler {
                 // The policy's choice was in the way of a promise; another place is not.
                 tried = self.try_to_start(job, look, now_ms, before);
             }
-            if tried != Tried::Started {
-                look.blocked.push(job);
-            }
         }
         tried
     }
@@ -190,7 +189,7 @@ impl Scheduler {
             return Tried::Started;
         }
         let binds = |promise: &Promise| promise.pinned || before(promise);
-        if look.full.contains(&class) {
+        if amount > self.cluster.stock().gpu_free_total_milli() || look.full.contains(&class) {
             return Tried::Room;
         }
         let Some(mut grants) = self.find(job) else {

@@ -293,7 +293,7 @@ fn choose(trial: &mut Trial<'_>, victims: &[Victim]) -> Option<(Vec<usize>, Gran
 }
 
 /// For each node the fewest victims, in order, with which it has room for more parts; what hurts least first.
-fn offers(trial: &Trial<'_>, victims: &[Victim], taken: &[usize]) -> Vec<Vec<usize>> {
+fn offers(trial: &mut Trial<'_>, victims: &[Victim], taken: &[usize]) -> Vec<Vec<usize>> {
     let mut by_node: Vec<(NodeIndex, usize)> = (0..victims.len())
         .filter(|at| !taken.contains(at))
         .flat_map(|at| victims[at].grants.iter().map(move |grant| (grant.node, at)))
@@ -303,21 +303,29 @@ fn offers(trial: &Trial<'_>, victims: &[Victim], taken: &[usize]) -> Vec<Vec<usi
     let mut offers = Vec::new();
     for of_node in by_node.chunk_by(|a, b| a.0 == b.0) {
         let node = of_node[0].0;
-        let mut stock = trial.stock.only(node);
+        if !trial.stock.is_open(node) {
+            continue;
+        }
         let mut cost = 0_u128;
+        let mut released: Vec<Grant> = Vec::new();
         for (count, &(_, at)) in of_node.iter().enumerate() {
             for grant in victims[at].grants.iter().filter(|grant| grant.node == node) {
-                // What was taken can be given back.
-                let _ = stock.release(&Grant { node: NodeIndex(0), ..*grant });
+                if trial.stock.release(grant).is_ok() {
+                    released.push(*grant);
+                }
             }
             cost += victims[at].cost;
-            let room = place::room_on(&stock, NodeIndex(0), trial.wanted);
+            let room = place::room_on(&trial.stock, node, trial.wanted);
             let gain = room.saturating_sub(trial.room[node.index()]);
             if gain > 0 {
                 let order = (victims[at].rank, cost / u128::from(gain), node);
                 offers.push((order, of_node[..=count].iter().map(|&(_, at)| at).collect()));
                 break;
             }
+        }
+        for grant in &released {
+            // What was given back a moment ago can be taken again: no room is made on closed nodes.
+            let _ = trial.stock.allocate(grant);
         }
     }
     offers.sort_unstable_by_key(|&(order, _)| order);

@@ -4,7 +4,7 @@
 //! the job waits, so only so many jobs can ever come before it: this is what keeps it from starving. With fair shares each
 //! tenant's jobs stand in a row of their own, and the tenant that has least comes first; who is overdue comes before all.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Bound;
 
 use pool::TenantIndex;
@@ -102,9 +102,12 @@ pub(super) struct Walk {
     overdue_done: bool,
     rows: Vec<usize>,
     at: usize,
-    /// How far each row has been walked.
-    last: Vec<Option<Rank>>,
+    /// Of each row how far it has been read, and what was read but not walked yet.
+    read: Vec<(Option<Rank>, VecDeque<Rank>)>,
 }
+
+/// So many of a row are read at once.
+const CHUNK: usize = 128;
 
 impl Walk {
     pub(super) fn new(waiting: &Waiting, tenants: &Tenants, shares: &Shares, overdue_before_ms: u64) -> Self {
@@ -114,7 +117,7 @@ impl Walk {
             overdue_done: false,
             rows: waiting.order_of_rows(tenants, shares),
             at: 0,
-            last: vec![None; waiting.rows.len()],
+            read: vec![(None, VecDeque::new()); waiting.rows.len()],
         }
     }
 
@@ -142,14 +145,17 @@ impl Walk {
             self.overdue_done = true;
         }
         while let Some(&row) = self.rows.get(self.at) {
-            let from = self.last[row].map_or(Bound::Unbounded, Bound::Excluded);
-            for &rank in waiting.rows[row].range((from, Bound::Unbounded)) {
-                self.last[row] = Some(rank);
-                if submitted_ms(rank.job) >= self.overdue_before_ms {
-                    return Some(rank.job);
-                }
+            let (last, chunk) = &mut self.read[row];
+            if chunk.is_empty() {
+                let from = last.map_or(Bound::Unbounded, Bound::Excluded);
+                chunk.extend(waiting.rows[row].range((from, Bound::Unbounded)).take(CHUNK));
+                *last = chunk.back().copied().or(*last);
             }
-            self.at += 1;
+            match chunk.pop_front() {
+                Some(rank) if submitted_ms(rank.job) >= self.overdue_before_ms => return Some(rank.job),
+                Some(_) => {}
+                None => self.at += 1,
+            }
         }
         None
     }
