@@ -1,10 +1,12 @@
 //! The queue: what holds for any jobs on any small cluster, and what other schedulers get wrong.
 
+use jiff::civil::Time;
+use pool::calendar::{Calendar, Days, Window};
 use pool::stock::{Capacity, Demand, ModelSet, WHOLE_GPU};
 use pool::tenants::{Tenants, Wanted};
 use pool::{Stock, TenantIndex};
 use proptest::prelude::*;
-use scheduler::job::{After, Checkpoint, Job, JobIndex, Refusal};
+use scheduler::job::{After, Checkpoint, Job, JobIndex, Refusal, Work};
 use scheduler::schedule::{Backfill, Config, Decision, Phase, Scheduler, Wait};
 use scheduler::simulate::{Arrival, simulate};
 
@@ -75,7 +77,7 @@ fn a_preemption_frees_the_room_of_one_node() {
         .iter()
         .map(|decision| match decision {
             Decision::Stop { job, by, until_ms } => {
-                assert_eq!((*by, *until_ms), (wide, 1001));
+                assert_eq!((*by, *until_ms), (Some(wide), 1001));
                 *job
             }
             other => panic!("{other:?}"),
@@ -196,7 +198,7 @@ fn elastic_jobs_take_what_is_free_and_give_it_back() {
     let other = scheduler.submit(gang("other", 1, 8), 1).unwrap();
     let decisions = scheduler.decide(1);
     assert!(
-        matches!(&decisions[0], Decision::Shrink { job, by, .. } if (*job, *by) == (elastic, other)),
+        matches!(&decisions[0], Decision::Shrink { job, by, .. } if (*job, *by) == (elastic, Some(other))),
         "{decisions:?}"
     );
     assert_eq!(started(&decisions), [other]);
@@ -235,6 +237,65 @@ fn who_has_least_of_its_share_comes_first() {
     let now = started(&scheduler.decide(1));
     let count = |of: &[JobIndex]| now.iter().filter(|job| of.contains(job)).count();
     assert_eq!((count(&a), count(&b)), (5, 3), "{now:?}");
+}
+
+/// Office hours are inference's with three quarters of 32 GPUs, from nine to six; half an hour before, training gives back.
+#[test]
+fn the_calendar_turns_the_pool_over_before_the_demand_comes() {
+    let window = Window {
+        name: "office hours".to_owned(),
+        days: Days::WEEKDAYS,
+        from: Time::constant(9, 0, 0, 0),
+        until: Time::constant(18, 0, 0, 0),
+        inference_percent: 75,
+    };
+    let calendar = Calendar::new("UTC", vec![window], Vec::new(), 0, 1800).unwrap();
+    // Monday, 30 November 2026, 00:00 UTC.
+    let monday_s = 1_795_996_800;
+    let config = Config { least_run_ms: 0, ..Config::default() };
+    let mut scheduler =
+        scheduler(config, stock(&[8; 4]), Tenants::default()).with_calendar(calendar, monday_s);
+    let checkpoint = Some(Checkpoint { grace_ms: 60_000, cost_ms: 60_000 });
+    let at = |hour: u64, minute: u64| hour * HOUR_MS + minute * 60_000;
+    let long = |name: &str| Job { limit_ms: Some(12 * HOUR_MS), ..gang(name, 1, 8) };
+    // At midnight: one that cannot be stopped has room beside inference, a second would stand in its way; those that can
+    // be stopped, and one that is over by nine, take the rest.
+    let fixed = scheduler.submit(long("fixed"), 0).unwrap();
+    let second = scheduler.submit(long("second"), 0).unwrap();
+    let mild = [1, 2].map(|_| scheduler.submit(Job { checkpoint, ..long("mild") }, 0).unwrap());
+    let short = scheduler.submit(Job { limit_ms: Some(8 * HOUR_MS), ..gang("short", 1, 8) }, 0).unwrap();
+    assert_eq!(started(&scheduler.decide(0)), [fixed, mild[0], mild[1], short]);
+    assert_eq!(scheduler.explain(second, 0).unwrap().wait, Some(Wait::Turn { wanted: 8000, available: 0 }));
+    scheduler.ended(short, true, at(7, 0)).unwrap();
+    assert!(scheduler.decide(at(7, 0)).is_empty());
+    assert_eq!(scheduler.wake_ms(at(7, 0)), Some(at(8, 30)));
+    // Half past eight: what is beyond training's share to come stops, and is not lent again.
+    let decisions = scheduler.decide(at(8, 30));
+    let stops: Vec<JobIndex> = decisions
+        .iter()
+        .map(|decision| match decision {
+            Decision::Stop { job, by: None, .. } => *job,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(stops, mild);
+    for job in mild {
+        scheduler.stopped(job, at(8, 31)).unwrap();
+    }
+    assert!(scheduler.decide(at(8, 31)).is_empty());
+    assert!(scheduler.decide(at(8, 31)).is_empty());
+    // Nine: inference finds its room free; what it leaves idle may be borrowed again.
+    let service = |name: &str| Job { work: Work::Service, priority: 1, limit_ms: None, ..gang(name, 2, 8) };
+    let serving = scheduler.submit(service("serving"), at(9, 0)).unwrap();
+    assert_eq!(started(&scheduler.decide(at(9, 0))), [serving, mild[0]]);
+    // More inference within its share takes it back.
+    let more = Job { parts: 1, most_parts: 1, ..service("more") };
+    scheduler.submit(more, at(10, 0)).unwrap();
+    let decisions = scheduler.decide(at(10, 0));
+    assert!(
+        matches!(&decisions[..], [Decision::Stop { job, by: Some(_), .. }] if *job == mild[0]),
+        "{decisions:?}"
+    );
 }
 
 #[derive(Clone, Debug)]
@@ -359,11 +420,12 @@ proptest! {
         let mut promised = std::collections::BTreeMap::<JobIndex, u64>::new();
         let mut ends = std::collections::BTreeSet::<(u64, JobIndex)>::new();
         let mut run_ms = Vec::new();
-        let mut next = 0;
+        let (mut next, mut clock) = (0, 0);
         loop {
             let coming = arrivals.get(next).map(|arrival| arrival.at_ms);
-            let times = [coming, ends.first().map(|end| end.0), queue.wake_ms()];
+            let times = [coming, ends.first().map(|end| end.0), queue.wake_ms(clock)];
             let Some(now) = times.into_iter().flatten().min() else { break };
+            clock = now;
             while let Some(&(at, job)) = ends.first() && at <= now {
                 ends.pop_first();
                 queue.ended(job, true, now).unwrap();

@@ -6,7 +6,7 @@ use crate::job::JobIndex;
 
 impl Scheduler {
     /// Gives free room to elastic jobs, a part at a time, first to who has fewest beyond its need.
-    pub(super) fn grow(&mut self, decisions: &mut Vec<Decision>) {
+    pub(super) fn grow(&mut self, now_ms: u64, decisions: &mut Vec<Decision>) {
         let mut growing: Vec<JobIndex> = self.elastic.iter().copied().collect();
         let mut grown: Vec<(JobIndex, Grants)> = Vec::new();
         while !growing.is_empty() {
@@ -15,7 +15,7 @@ impl Scheduler {
                 (entry.grants.len() - (entry.job.parts as usize).min(entry.grants.len()), *job)
             });
             growing.retain(|&job| {
-                let Some(grant) = self.one_part_more(job) else { return false };
+                let Some(grant) = self.one_part_more(job, now_ms) else { return false };
                 match grown.iter_mut().find(|(other, _)| *other == job) {
                     Some((_, grants)) => grants.push(grant),
                     None => grown.push((job, Grants::from_slice(&[grant]))),
@@ -26,12 +26,17 @@ impl Scheduler {
         decisions.extend(grown.into_iter().map(|(job, grants)| Decision::Grow { job, grants }));
     }
 
-    fn one_part_more(&mut self, job: JobIndex) -> Option<pool::stock::Grant> {
+    fn one_part_more(&mut self, job: JobIndex, now_ms: u64) -> Option<pool::stock::Grant> {
         let entry = &self.entries[job.index()];
         if entry.phase != Phase::Running || entry.grants.len() >= entry.job.most_parts as usize {
             return None;
         }
         let (class, amount) = (entry.class, entry.job.gpu_milli(1));
+        // What it has beyond its need it gives back at once, so only the lead time before a turn is in its way.
+        let (work, turns) = (entry.job.work, self.turns.as_ref());
+        if turns.is_some_and(|turns| turns.bars((work, false), amount, now_ms, entry.ends_ms).is_some()) {
+            return None;
+        }
         let grant = self.policy.choose(&self.cluster, &self.classes, class)?;
         let here = entry.grants.iter().filter(|other| other.node == grant.node).count();
         if entry.job.most_a_node.is_some_and(|most| here >= most as usize)
@@ -43,9 +48,7 @@ impl Scheduler {
         let _ = self.cluster.allocate(&grant);
         let entry = &mut self.entries[job.index()];
         entry.grants.push(grant);
-        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
-            self.shares.count(&self.tenants, tenant, &[grant], true);
-        }
+        self.count(job, &[grant], true);
         Some(grant)
     }
 
@@ -57,7 +60,7 @@ impl Scheduler {
             held.remove(at);
             let ends_ms = self.entries[job.index()].ends_ms;
             self.release(&[*grant]);
-            self.discharge(job, &[*grant]);
+            self.discharge(job, &[*grant], true);
             self.promises.left(&[*grant], ends_ms);
         }
     }

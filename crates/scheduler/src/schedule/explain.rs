@@ -22,6 +22,13 @@ pub enum Wait {
         /// Thousandths of a GPU that the tenant may take.
         available: u64,
     },
+    /// The time of the week gives its kind of work no more until it would end.
+    Turn {
+        /// Thousandths of a GPU that it wants.
+        wanted: u64,
+        /// Thousandths of a GPU that it may take.
+        available: u64,
+    },
     /// There is too little room.
     Room {
         /// Parts that it wants.
@@ -91,7 +98,7 @@ impl Scheduler {
             },
             waited_ms: waits.then(|| now_ms.saturating_sub(entry.submitted_ms)),
             before: (entry.phase == Phase::Waiting).then(|| self.count_before(job, now_ms)),
-            wait: waits.then(|| self.wait(job)),
+            wait: waits.then(|| self.wait(job, now_ms)),
             promised_ms: promise.map(|promise| promise.at_ms).filter(|&at_ms| at_ms != UNKNOWN_MS),
             reserved_nodes: promise.map_or(Vec::new(), |promise| {
                 nodes(&promise.grants).into_iter().map(|(node, _)| node).collect()
@@ -110,7 +117,7 @@ impl Scheduler {
             .count()
     }
 
-    fn wait(&self, job: JobIndex) -> Wait {
+    fn wait(&self, job: JobIndex, now_ms: u64) -> Wait {
         let entry = &self.entries[job.index()];
         if entry.phase == Phase::Held {
             let ahead = entry.job.after.iter().map(|after| after.job);
@@ -123,6 +130,12 @@ impl Scheduler {
             if available < wanted {
                 return Wait::Quota { wanted, available };
             }
+        }
+        let until_ms = entry.left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
+        let kind = (entry.job.work, entry.job.checkpoint.is_none());
+        let bars = self.turns.as_ref().and_then(|turns| turns.bars(kind, wanted, now_ms, until_ms));
+        if let Some(available) = bars {
+            return Wait::Turn { wanted, available };
         }
         let stock = self.cluster.stock();
         let (mut room, mut idle, mut unusable) = (0, 0, 0);
@@ -156,6 +169,12 @@ impl fmt::Display for Wait {
             Self::Quota { wanted, available } => write!(
                 f,
                 "its tenant may take {} GPUs more now, and it wants {}",
+                gpus(*available),
+                gpus(*wanted)
+            ),
+            Self::Turn { wanted, available } => write!(
+                f,
+                "by the calendar its kind of work may take {} GPUs more until it would end, and it wants {}",
                 gpus(*available),
                 gpus(*wanted)
             ),

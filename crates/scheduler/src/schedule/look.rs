@@ -23,7 +23,7 @@ const PLANS: u32 = 8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tried {
     Started,
-    /// Its tenant may not hold so much now.
+    /// Its tenant may not hold so much now, or its kind of work.
     Quota,
     /// There is no room, or only such as is promised to others.
     Room,
@@ -46,9 +46,12 @@ impl Scheduler {
         if std::mem::take(&mut self.stale) {
             self.recast(now_ms);
         }
+        self.drain(now_ms, &mut look.decisions);
+        let turn = self.turns.as_ref().map(|turns| turns.shares(now_ms));
+        let turned = std::mem::replace(&mut self.turn, turn) != turn;
         let fresh = std::mem::take(&mut self.fresh);
         let come = self.promises.all().iter().any(|promise| promise.at_ms <= now_ms);
-        if self.freed || come || fresh.len() > 1 || self.comes_first(&fresh, now_ms) {
+        if self.freed || come || turned || fresh.len() > 1 || self.comes_first(&fresh, now_ms) {
             self.freed = false;
             self.renew_promises(now_ms);
             self.look_at_all(&mut look, now_ms);
@@ -66,7 +69,7 @@ impl Scheduler {
             self.promises = promises;
         }
         if self.promises.all().is_empty() {
-            self.grow(&mut look.decisions);
+            self.grow(now_ms, &mut look.decisions);
         }
         look.decisions
     }
@@ -180,6 +183,11 @@ impl Scheduler {
             return Tried::Quota;
         }
         let until_ms = entry.left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
+        let (work, fixed) = (entry.job.work, entry.job.checkpoint.is_none());
+        let turns = self.turns.as_ref();
+        if turns.is_some_and(|turns| turns.bars((work, fixed), amount, now_ms, until_ms).is_some()) {
+            return Tried::Quota;
+        }
         // What others were stopped for, and a time that has come, are its own.
         let own = self.promises.of(job).filter(|promise| promise.pinned || promise.at_ms <= now_ms);
         if let Some(grants) = own.map(|promise| promise.grants.clone())
@@ -294,9 +302,7 @@ impl Scheduler {
         if entry.job.most_parts > entry.job.parts || self.config.preempt && entry.job.checkpoint.is_some() {
             self.yielding.insert(job);
         }
-        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
-            self.shares.count(&self.tenants, tenant, &grants, true);
-        }
+        self.count(job, &grants, false);
         self.running.insert((until_ms, job));
         if self.promises.of(job).is_some() {
             self.forget_promise(job, now_ms);

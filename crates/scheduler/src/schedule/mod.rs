@@ -14,6 +14,7 @@ mod place;
 mod preempt;
 mod promises;
 mod shares;
+mod turns;
 mod waiting;
 
 use std::collections::BTreeSet;
@@ -35,6 +36,7 @@ pub use promises::UNKNOWN_MS;
 
 use promises::{LATE_MS, Promises, Running};
 use shares::Shares;
+use turns::Turns;
 use waiting::{Place, Rank, Waiting};
 
 /// Where a job is in its life.
@@ -72,8 +74,8 @@ pub enum Decision {
     Stop {
         /// The job.
         job: JobIndex,
-        /// For whom.
-        by: JobIndex,
+        /// For whom; nothing where the time of the week turns.
+        by: Option<JobIndex>,
         /// When its grace is over, in milliseconds.
         until_ms: u64,
     },
@@ -88,8 +90,8 @@ pub enum Decision {
     Shrink {
         /// The job.
         job: JobIndex,
-        /// For whom.
-        by: JobIndex,
+        /// For whom; nothing where the time of the week turns.
+        by: Option<JobIndex>,
         /// Places that it has no longer.
         grants: Grants,
     },
@@ -124,6 +126,15 @@ struct Entry {
     stops: u32,
 }
 
+impl Entry {
+    /// Thousandths of a GPU that so many places of the job are, and how many of those cannot be had back before its end.
+    fn held_by(&self, places: usize, extra: bool) -> (u64, u64) {
+        let needed =
+            if extra || self.job.checkpoint.is_some() { 0 } else { places.min(self.job.parts as usize) };
+        (self.job.gpu_milli(places as u32), self.job.gpu_milli(needed as u32))
+    }
+}
+
 /// The queue and what runs.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
@@ -133,6 +144,9 @@ pub struct Scheduler {
     policy: Policy,
     tenants: Tenants,
     shares: Shares,
+    turns: Option<Turns>,
+    /// What was each kind of work's own at the last look.
+    turn: Option<[u64; 2]>,
     entries: Vec<Entry>,
     waiting: Waiting,
     /// By when they end at the latest.
@@ -170,6 +184,8 @@ impl Scheduler {
             cluster: Cluster::new(stock, config.policy.keeps_sizes()),
             classes: Classes::default(),
             tenants,
+            turns: None,
+            turn: None,
             entries: Vec::new(),
             running: BTreeSet::new(),
             promises: Promises::default(),
@@ -293,10 +309,14 @@ impl Scheduler {
         self.promises.of(job).map(|promise| promise.at_ms)
     }
 
-    /// When to decide at the latest though nothing happens: a promised time comes, in milliseconds.
-    pub fn wake_ms(&self) -> Option<u64> {
+    /// When to decide at the latest though nothing happens: a promised time comes, or the time of the week turns; in
+    /// milliseconds. Nothing where nobody waits or runs.
+    pub fn wake_ms(&self, now_ms: u64) -> Option<u64> {
         let times = self.promises.all().iter().map(|promise| promise.at_ms);
-        times.min().filter(|&at_ms| at_ms != UNKNOWN_MS)
+        let promised = times.min().filter(|&at_ms| at_ms != UNKNOWN_MS);
+        let busy = self.waiting.len() > 0 || !self.running.is_empty();
+        let turn = self.turns.as_ref().filter(|_| busy).and_then(|turns| turns.wake_ms(now_ms));
+        [promised, turn].into_iter().flatten().min()
     }
 
     /// How often a job was stopped for others.
@@ -450,9 +470,26 @@ impl Scheduler {
         }
     }
 
-    /// Counts places of a job as given back to the tenant.
-    fn discharge(&mut self, job: JobIndex, grants: &[Grant]) {
+    /// Counts places of a job as taken by the tenant, which was charged, and by its kind of work; `extra` is what it has
+    /// beyond its need.
+    fn count(&mut self, job: JobIndex, grants: &[Grant], extra: bool) {
         let entry = &self.entries[job.index()];
+        if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
+            self.shares.count(&self.tenants, tenant, grants, true);
+        }
+        if let Some(turns) = &mut self.turns {
+            let (amount, fixed) = entry.held_by(grants.len(), extra);
+            turns.count(entry.job.work, amount, fixed, true);
+        }
+    }
+
+    /// Counts places of a job as given back to the tenant and its kind of work.
+    fn discharge(&mut self, job: JobIndex, grants: &[Grant], extra: bool) {
+        let entry = &self.entries[job.index()];
+        if let Some(turns) = &mut self.turns {
+            let (amount, fixed) = entry.held_by(grants.len(), extra);
+            turns.count(entry.job.work, amount, fixed, false);
+        }
         if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
             let amount = entry.job.gpu_milli(grants.len() as u32);
             // What was charged can be given back.
@@ -470,7 +507,7 @@ impl Scheduler {
         self.elastic.remove(&job);
         self.yielding.remove(&job);
         self.release(&grants);
-        self.discharge(job, &grants);
+        self.discharge(job, &grants, false);
         self.freed = true;
         if ends_ms > now_ms {
             self.early_ends += 1;

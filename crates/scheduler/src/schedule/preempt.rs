@@ -14,6 +14,7 @@ use pool::{NodeIndex, Stock, TenantIndex};
 
 use super::place::{self, Grants};
 use super::promises::{Promise, UNKNOWN_MS};
+use super::turns::Turns;
 use super::{Decision, Phase, Scheduler};
 use crate::job::{Job, JobIndex};
 
@@ -153,8 +154,9 @@ impl Scheduler {
     fn victims(&self, job: JobIndex, tenants: &Tenants, now_ms: u64) -> Vec<Victim> {
         let wanted = &self.entries[job.index()].job;
         let tenant = wanted.tenant.filter(|_| !tenants.is_empty());
-        let entitled =
-            tenant.is_none_or(|tenant| within_quota(tenants, tenant, wanted.gpu_milli(wanted.parts)));
+        let amount = wanted.gpu_milli(wanted.parts);
+        let entitled = tenant.is_none_or(|tenant| within_quota(tenants, tenant, amount))
+            && self.turns.as_ref().is_none_or(|turns| turns.within_share(wanted.work, amount, now_ms));
         let borrowers: Vec<TenantIndex> = tenant.map_or(Vec::new(), |tenant| {
             tenants.borrowers(tenant).into_iter().map(|offer| offer.tenant).collect()
         });
@@ -177,6 +179,9 @@ impl Scheduler {
                 std::iter::successors(Some(tenant), |&tenant| tenants.parent(tenant))
                     .any(|at| borrowers.contains(&at))
             });
+            let by_turn =
+                |turns: &Turns| entry.job.work != wanted.work && turns.borrows(entry.job.work, now_ms);
+            let in_debt = in_debt || self.turns.as_ref().is_some_and(by_turn);
             let own_debt = theirs.is_some_and(|tenant| borrows(tenants, tenant));
             let rank = if entitled && in_debt {
                 (1, entry.job.priority)
@@ -232,26 +237,40 @@ impl Scheduler {
             let Victim { job: victim, grants, rank, .. } = &victims[at];
             if rank.0 == 0 {
                 self.shrink(*victim, grants);
-                decisions.push(Decision::Shrink { job: *victim, by: job, grants: grants.clone() });
+                decisions.push(Decision::Shrink { job: *victim, by: Some(job), grants: grants.clone() });
                 continue;
             }
-            let entry = &mut self.entries[victim.index()];
-            let grace_ms = entry.job.checkpoint.map_or(0, |checkpoint| checkpoint.grace_ms);
-            let until_ms = now_ms.saturating_add(grace_ms);
-            entry.phase = Phase::Stopping { until_ms };
-            self.running.remove(&(entry.ends_ms, *victim));
-            entry.ends_ms = entry.ends_ms.min(until_ms);
-            self.running.insert((entry.ends_ms, *victim));
-            self.elastic.remove(victim);
-            self.yielding.remove(victim);
-            at_ms = at_ms.max(until_ms);
-            decisions.push(Decision::Stop { job: *victim, by: job, until_ms });
+            at_ms = at_ms.max(self.stop(*victim, Some(job), now_ms, decisions));
         }
         let length_ms = self.entries[job.index()].left_ms.unwrap_or(UNKNOWN_MS);
         let mut promises = std::mem::take(&mut self.promises);
         promises.pin(job, at_ms, at_ms.saturating_add(length_ms), grants, &self.running_now(now_ms));
         self.promises = promises;
         true
+    }
+}
+
+impl Scheduler {
+    /// Tells a job to stop; when it has at the latest.
+    pub(super) fn stop(
+        &mut self,
+        job: JobIndex,
+        by: Option<JobIndex>,
+        now_ms: u64,
+        decisions: &mut Vec<Decision>,
+    ) -> u64 {
+        let entry = &mut self.entries[job.index()];
+        let grace_ms = entry.job.checkpoint.map_or(0, |checkpoint| checkpoint.grace_ms);
+        let until_ms = now_ms.saturating_add(grace_ms);
+        entry.phase = Phase::Stopping { until_ms };
+        self.running.remove(&(entry.ends_ms, job));
+        entry.ends_ms = entry.ends_ms.min(until_ms);
+        self.running.insert((entry.ends_ms, job));
+        self.elastic.remove(&job);
+        self.yielding.remove(&job);
+        self.stale = true;
+        decisions.push(Decision::Stop { job, by, until_ms });
+        until_ms
     }
 }
 

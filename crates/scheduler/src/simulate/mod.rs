@@ -89,7 +89,7 @@ pub fn simulate(
         run.drop_stale();
         let coming = arrivals.get(next).map(|arrival| arrival.at_ms.max(now_ms));
         let happening = run.events.peek().map(|Reverse((at_ms, ..))| *at_ms);
-        let wake = scheduler.wake_ms().map(|at_ms| at_ms.max(now_ms + 1));
+        let wake = scheduler.wake_ms(now_ms).map(|at_ms| at_ms.max(now_ms + 1));
         let Some(then_ms) = [coming, happening, wake].into_iter().flatten().min() else { break };
         run.outcome.pass(&scheduler, now_ms, then_ms);
         now_ms = then_ms;
