@@ -4,6 +4,7 @@
 
 pub mod forecast;
 pub mod job;
+pub mod network;
 pub mod placement;
 pub mod policy;
 mod random;

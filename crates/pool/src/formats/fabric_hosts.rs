@@ -32,8 +32,8 @@ impl Default for Equipment {
     }
 }
 
-/// The order of adapters: numbers in names by their value, so that `mlx5_2` comes before `mlx5_10`.
-fn in_order(name: &str) -> (String, u64) {
+/// What the adapters of a host are ordered by: numbers in names count by their value, so that `mlx5_2` comes before `mlx5_10`.
+pub fn in_order(name: &str) -> (String, u64) {
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
     (stem.to_owned(), name[stem.len()..].parse().unwrap_or(0))
 }

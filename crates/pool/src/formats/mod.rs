@@ -18,7 +18,7 @@ mod slurm;
 
 use serde::Serialize;
 
-pub use fabric_hosts::{Equipment, read as from_fabric};
+pub use fabric_hosts::{Equipment, in_order as adapter_order, read as from_fabric};
 
 use crate::FormatError;
 use crate::calendar::Calendar;

@@ -1,0 +1,201 @@
+//! Groups at every level, and the ways between them.
+
+use std::collections::BTreeSet;
+
+use fabric::levels::switch_neighbors;
+use fabric::{Fabric, NodeId};
+use pool::{Attachment, NodeIndex};
+use proptest::prelude::*;
+use scheduler::network::hops::APART;
+use scheduler::network::{Level, Locality, Spread};
+
+use crate::build::{Site, degraded, dragonfly, joined, site, small, superpod, with_domains};
+
+const NESTED: [Level; 4] = [Level::Leaf, Level::RailGroup, Level::Pod, Level::Fabric];
+
+fn counts(locality: &Locality) -> [usize; 5] {
+    Level::ALL.map(|level| locality.group_count(level))
+}
+
+#[test]
+fn scalable_units_are_leaf_groups_of_their_own() {
+    let small = site(superpod(4));
+    assert_eq!(small.pool.node_count(), 128);
+    // Two levels: without spines nothing joins the units.
+    assert_eq!(counts(&small.locality), [128, 4, 4, 4, 1]);
+    let [a, b, c] = ["dgx-0001", "dgx-0032", "dgx-0033"].map(|name| small.pool.node_named(name).unwrap());
+    let hops = |from, to| small.locality.hops(from, to);
+    assert_eq!((hops(a, a), hops(a, b), hops(a, c)), (0, 1, 3));
+    assert_eq!(small.ports.rails(a).len(), 8);
+
+    let large = site(superpod(20));
+    // Three levels: a pod has 16 units, and its rails hang together by their nodes alone.
+    assert_eq!(counts(&large.locality), [640, 20, 20, 2, 1]);
+    let [a, b, c] = ["dgx-0001", "dgx-0512", "dgx-0513"].map(|name| large.pool.node_named(name).unwrap());
+    assert_eq!((large.locality.hops(a, b), large.locality.hops(a, c)), (3, 5));
+}
+
+#[test]
+fn groups_of_a_dragonfly_are_pods_and_a_torus_is_one() {
+    assert_eq!(counts(&site(dragonfly()).locality)[1..], [6, 6, 3, 1]);
+    assert_eq!(counts(&site(small(3)).locality)[1..], [12, 12, 1, 1]);
+}
+
+#[test]
+fn a_lost_cable_moves_no_node() {
+    let whole = site(superpod(4));
+    let mut fabric = superpod(4);
+    let node = whole.pool.node_named("dgx-0002").unwrap();
+    fabric.disconnect(whole.ports.rails(node)[2].port);
+    let lost = joined(fabric, whole.pool.clone());
+    let rails: Vec<u16> = lost.ports.rails(node).iter().map(|rail| rail.number).collect();
+    assert_eq!(rails, [0, 1, 3, 4, 5, 6, 7]);
+    for level in Level::ALL {
+        assert_eq!(lost.locality.groups(level), whole.locality.groups(level), "{level}");
+    }
+}
+
+#[test]
+fn a_node_without_ports_is_alone() {
+    let fabric = superpod(1);
+    let pool = with_domains(&fabric, 4, 0);
+    let site = joined(fabric, pool);
+    let alone = site.pool.node_named("elsewhere").unwrap();
+    let near = NodeIndex(0);
+    assert!(!site.locality.is_inside(alone) && site.locality.is_inside(near));
+    assert_eq!((site.locality.hops(alone, near), site.locality.hops(alone, alone)), (APART, 0));
+    for level in Level::ALL {
+        let group = site.locality.group(level, alone);
+        assert_eq!(site.locality.nodes(level, group).collect::<Vec<_>>(), [alone], "{level}");
+    }
+    let spread = Spread::of(&site.locality, &[(near, 2), (alone, 1)]);
+    assert_eq!((spread.fabrics, spread.pairs_apart, spread.mean_hops), (2, 4, 0.0));
+}
+
+#[test]
+fn adapters_are_found_by_name_and_by_the_nodes_name() {
+    let fabric = superpod(1);
+    let by_guid = site(fabric.clone());
+    let expected: Vec<_> = by_guid.pool.nodes().map(|node| by_guid.ports.rails(node).to_vec()).collect();
+    let attachments: [fn(usize) -> Option<Attachment>; 2] =
+        [|gpu| Some(Attachment::Adapter(format!("mlx5_{gpu}"))), |_| None];
+    for attachment in attachments {
+        let mut pool = pool::Pool::new();
+        let model = pool.model_named("gpu", 0);
+        for node in by_guid.pool.nodes() {
+            let gpus = (0..8).map(|gpu| pool::Gpu {
+                model,
+                nvlink: None,
+                numa: 0,
+                attachment: attachment(gpu),
+                health: pool::Health::default(),
+            });
+            let node = pool::Node {
+                name: by_guid.pool.node_name(node).to_owned(),
+                cpu_milli: vec![0],
+                memory_mib: 0,
+                health: pool::Health::default(),
+                gpus: gpus.collect(),
+            };
+            pool.add_node(node).unwrap();
+        }
+        let named = joined(fabric.clone(), pool);
+        let found: Vec<_> = named.pool.nodes().map(|node| named.ports.rails(node).to_vec()).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+/// Switches on the shortest way between any leaf of one node and any of another, by a plain search.
+fn searched(site: &Site, a: NodeIndex, b: NodeIndex) -> u8 {
+    let leaves = |node| site.ports.rails(node).iter().map(|rail| rail.leaf).collect::<BTreeSet<NodeId>>();
+    let (mut front, goal) = (leaves(a), leaves(b));
+    let mut seen = front.clone();
+    for crossed in 1..APART {
+        if !front.is_disjoint(&goal) {
+            return crossed;
+        }
+        let next = front.iter().flat_map(|&switch| switch_neighbors(&site.fabric, switch));
+        front = next.filter(|switch| !seen.contains(switch)).collect();
+        seen.extend(&front);
+        if front.is_empty() {
+            break;
+        }
+    }
+    APART
+}
+
+/// Every level's groups are a partition, and each lies in one group of the next level.
+pub fn check_groups(site: &Site) {
+    let locality = &site.locality;
+    for level in Level::ALL {
+        let mut seen = vec![0; site.pool.node_count()];
+        for group in 0..locality.group_count(level) as u32 {
+            let nodes: Vec<NodeIndex> = locality.nodes(level, group).collect();
+            assert!(!nodes.is_empty(), "{level} {group} is empty");
+            for node in nodes {
+                assert_eq!(locality.group(level, node), group);
+                seen[node.index()] += 1;
+            }
+        }
+        assert!(seen.iter().all(|&seen| seen == 1), "{level}");
+    }
+    for pair in NESTED.windows(2) {
+        for group in 0..locality.group_count(pair[0]) as u32 {
+            let around: BTreeSet<u32> =
+                locality.nodes(pair[0], group).map(|node| locality.group(pair[1], node)).collect();
+            assert_eq!(around.len(), 1, "{} {group} lies in several of {}", pair[0], pair[1]);
+        }
+    }
+    let straying = (0..locality.group_count(Level::NvlinkDomain) as u32).any(|domain| {
+        let leaves =
+            locality.nodes(Level::NvlinkDomain, domain).map(|node| locality.group(Level::Leaf, node));
+        leaves.collect::<BTreeSet<_>>().len() > 1
+    });
+    assert_eq!(locality.nvlink_nests(), !straying);
+}
+
+fn any_fabric() -> impl Strategy<Value = Fabric> {
+    (0usize..7, 0u32..30, any::<u64>()).prop_map(|(kind, lost, seed)| degraded(small(kind), lost, seed))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(96) })]
+
+    #[test]
+    fn groups_nest_on_any_fabric(fabric in any_fabric(), domain in 1u32..6, start in 0u32..6) {
+        let pool = with_domains(&fabric, domain, start);
+        check_groups(&joined(fabric, pool));
+    }
+
+    #[test]
+    fn ways_are_the_shortest_and_their_mean_is_that_of_all_pairs(
+        fabric in any_fabric(),
+        members in prop::collection::vec((0usize..60, 1u32..5), 1..9),
+    ) {
+        let site = site(fabric);
+        let nodes: Vec<NodeIndex> = site.pool.nodes().collect();
+        let mut placement: Vec<(NodeIndex, u32)> =
+            members.iter().map(|&(at, count)| (nodes[at % nodes.len()], count)).collect();
+        placement.sort_unstable();
+        placement.dedup_by_key(|&mut (node, _)| node);
+        let (mut sum, mut pairs, mut apart) = (0, 0, 0);
+        for &(a, a_members) in &placement {
+            for &(b, b_members) in &placement {
+                let count = u64::from(a_members) * u64::from(b_members - u32::from(a == b));
+                let way = if a == b { 0 } else { searched(&site, a, b) };
+                if site.locality.is_inside(a) && site.locality.is_inside(b) {
+                    prop_assert_eq!(site.locality.hops(a, b), way);
+                }
+                if way == APART {
+                    apart += count;
+                } else {
+                    sum += u64::from(way) * count;
+                    pairs += count;
+                }
+            }
+        }
+        let spread = Spread::of(&site.locality, &placement);
+        prop_assert_eq!(spread.pairs_apart, apart);
+        prop_assert_eq!(spread.mean_hops, if pairs == 0 { 0.0 } else { sum as f64 / pairs as f64 });
+    }
+}
