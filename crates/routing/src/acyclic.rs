@@ -46,6 +46,13 @@ impl Acyclic {
         true
     }
 
+    /// Takes away the edge that was added last and is there still.
+    pub(crate) fn remove_last(&mut self, from: u32, to: u32) {
+        debug_assert_eq!(self.after[from as usize].last(), Some(&to));
+        self.after[from as usize].pop();
+        self.before[to as usize].pop();
+    }
+
     /// Puts `from` and what leads to it before `to` and what it leads to.
     fn turn_round(&mut self, from: u32, to: u32, between: std::ops::Range<u32>) -> bool {
         let Some(mut behind) = self.search(to, |place| place < between.end, Some(from), true) else {

@@ -81,9 +81,10 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     let topology = grid.or(dragonfly).unwrap_or_else(|| "no tree".to_owned());
     switches.check_lids(fabric)?;
     let paths = Paths::shortest(fabric, &switches)?;
-    // Spread plainly first: where that has a credit loop, evening out the load would be in vain.
+    // Spread plainly first: where that has a credit loop, evening out the load is in vain, but for a Dragonfly+, where few
+    // paths go round.
     let mut proof = verify(fabric, &spread(fabric, &switches, &paths, &rank));
-    if proof.credit_loops == 0 {
+    if proof.credit_loops == 0 || is_dragonfly && is_small(&switches) {
         let tables = tables_over(fabric, &switches, &paths, &rank, options);
         proof = verify(fabric, &tables);
         if proof.credit_loops == 0 {
@@ -96,27 +97,49 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     let why = format!("shortest paths would have a credit loop on one lane: {circle}");
     // The tree's own rule leaves no pair out, even if some cables join equals: what is nearly a tree needs no lanes.
     let tree = if levels > 1 { FatTree.route(fabric, options).ok() } else { None };
-    let engines: [&dyn Engine; 2] = if is_grid { [&Torus, &Layered] } else { [&DragonflyPlus, &Layered] };
     let has_lanes = options.most_lanes > 1 && (tree.is_none() || is_dragonfly);
-    for engine in engines.into_iter().filter(|_| has_lanes) {
-        if let Ok(routes) = engine.route(fabric, options)
-            && verify_routes(fabric, &routes).is_clean()
-        {
-            let reason = format!("{why}; {} lanes keep it apart", routes.lanes.count());
-            return Ok((routes, choice(topology, engine.name(), reason)));
+    let laned = if has_lanes { on_lanes(fabric, options, is_grid) } else { None };
+    // Where paths of a Dragonfly+ go round, longer ones on one lane may meet less.
+    let compares = is_dragonfly && is_small(&switches);
+    if let Some((routes, engine)) = laned {
+        let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
+        let single = if compares { Some(climbing(fabric, options, &switches, tree)?) } else { None };
+        if let Some((single, engine)) = single.filter(|(single, _)| busiest(single) < busiest(&routes)) {
+            let reason = format!("{why}; paths that climb, then descend, meet less than on lanes");
+            return Ok((single, choice(topology, engine, reason)));
         }
+        let reason = format!("{why}; {} lanes keep it apart", routes.lanes.count());
+        return Ok((routes, choice(topology, engine, reason)));
     }
-    let reason = format!("{why}; {better}");
-    let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
+    let (routes, engine) = climbing(fabric, options, &switches, tree)?;
     let nearly = format!("nearly a fat tree of {levels} levels");
+    let topology = if engine == FatTree.name() { nearly } else { topology };
+    Ok((routes, choice(topology, engine, format!("{why}; {better}"))))
+}
+
+/// Shortest paths on several lanes by the engine that suits, where one takes no more than there are.
+fn on_lanes(fabric: &Fabric, options: &Options, is_grid: bool) -> Option<(Routes, &'static str)> {
+    let engines: [&dyn Engine; 2] = if is_grid { [&Torus, &Layered] } else { [&DragonflyPlus, &Layered] };
+    engines.into_iter().find_map(|engine| {
+        let routes = engine.route(fabric, options).ok()?;
+        verify_routes(fabric, &routes).is_clean().then(|| (routes, engine.name()))
+    })
+}
+
+/// Paths that climb, then descend, on one lane: those of what is nearly a tree, or below a root where that loads links less.
+fn climbing(
+    fabric: &Fabric,
+    options: &Options,
+    switches: &Switches,
+    tree: Option<Routes>,
+) -> Result<(Routes, &'static str), RouteError> {
+    let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
     match tree {
-        Some(tree) if !is_small(&switches) => Ok((tree, choice(nearly, FatTree.name(), reason))),
+        Some(tree) if !is_small(switches) => Ok((tree, FatTree.name())),
         Some(tree) => match UpDown.route(fabric, options) {
-            Ok(rooted) if busiest(&rooted) < busiest(&tree) => {
-                Ok((rooted, choice(topology, UpDown.name(), reason)))
-            }
-            _ => Ok((tree, choice(nearly, FatTree.name(), reason))),
+            Ok(rooted) if busiest(&rooted) < busiest(&tree) => Ok((rooted, UpDown.name())),
+            _ => Ok((tree, FatTree.name())),
         },
-        None => Ok((UpDown.route(fabric, options)?, choice(topology, UpDown.name(), reason))),
+        None => Ok((UpDown.route(fabric, options)?, UpDown.name())),
     }
 }

@@ -232,6 +232,26 @@ fn a_whole_dragonfly_takes_one_lane_and_shortest_paths() {
 }
 
 #[test]
+fn lanes_cost_a_degraded_dragonfly_no_load() {
+    for (seed, per_cent) in [(1, 1), (2, 1), (3, 4), (4, 7)] {
+        let spec = DragonflyPlusSpec {
+            groups: 5,
+            leaves: 4,
+            spines: 4,
+            hosts: 4,
+            global_links: 4,
+            ..Default::default()
+        };
+        let fabric = degraded(with_lids(spec.build().unwrap()), per_cent, seed);
+        let busiest = |routes: &Routes| routing::link_load(&fabric, &routes.tables).max;
+        let shortest = busiest(&route("min-hop", &fabric, 1).unwrap());
+        let routes = route("dragonfly-plus", &fabric, 3).unwrap();
+        assert!(agree_on_lanes(&fabric, &routes).is_clean());
+        assert!(busiest(&routes) <= shortest, "seed {seed}: {} of {shortest}", busiest(&routes));
+    }
+}
+
+#[test]
 fn auto_names_a_torus_and_what_lanes_would_bring() {
     let (_, choice) = common::auto(&torus(&[5, 4], 1)).unwrap();
     assert_eq!(choice.topology, "torus of 5x4");

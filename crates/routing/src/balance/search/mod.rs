@@ -54,6 +54,8 @@ pub struct Search<'a> {
     pricing: Price,
     /// The load of each link that [`Price::Within`] allows.
     most: Vec<u64>,
+    /// The largest load of what was given: no level gains at the price of more.
+    ceiling: u64,
     /// Whether paths from beyond count before their switches have chosen.
     foresees: bool,
     /// The price of each link for one more bundle.
@@ -62,7 +64,8 @@ pub struct Search<'a> {
     weight: Vec<u64>,
 }
 
-/// How good a choice is: what all levels together carry beyond their least, then the sum of squares. Smaller is better.
+/// How good a choice is: what all levels together carry beyond their least, without bound where some link carries more
+/// than any did before; then the sum of squares. Smaller is better.
 type Quality = (f64, u128);
 
 impl<'a> Search<'a> {
@@ -100,6 +103,7 @@ impl<'a> Search<'a> {
             load: vec![0; links],
             bundle: (most_weight * most_hosts).max(1),
             pricing: Price::of_round(0),
+            ceiling: u64::MAX,
             foresees: false,
             price: vec![0.0; links],
             weight: vec![0; count],
@@ -110,9 +114,13 @@ impl<'a> Search<'a> {
     pub fn improve(&mut self, tables: &mut Tables) {
         let given = self.chosen.clone();
         let looks = self.count_loads();
+        self.ceiling = self.largest();
         // Where all destinations cannot be taken up several times, single entries are moved off the most loaded links.
         if looks > WORK / 4 {
             self.move_entries();
+            if self.largest() > self.ceiling {
+                self.chosen.copy_from_slice(&given);
+            }
         } else {
             self.look();
             self.count_loads();
@@ -132,11 +140,11 @@ impl<'a> Search<'a> {
     pub fn outline(&mut self, rounds: u64) -> u64 {
         self.count_loads();
         let mut left = WORK;
-        let mut least = self.load.iter().copied().max().unwrap_or(0);
+        let mut least = self.largest();
         for round in 0..rounds {
             self.set_pricing(Price::of_round(round));
             self.round(round, &mut left, &[], &[]);
-            least = least.min(self.load.iter().copied().max().unwrap_or(0));
+            least = least.min(self.largest());
         }
         least
     }
@@ -247,6 +255,10 @@ impl<'a> Search<'a> {
         let load = (self.load[link] + bundle) as f64;
         self.price[link] =
             self.pricing.of(load, self.levels.least[level], self.most[link] as f64, bundle as f64);
+    }
+
+    fn largest(&self) -> u64 {
+        self.load.iter().copied().max().unwrap_or(0)
     }
 
     /// The largest load at each level.
@@ -405,8 +417,11 @@ impl<'a> Search<'a> {
         let fastest = self.slowness.iter().copied().min().unwrap_or(1);
         let bundle = (self.bundle * fastest) as f64;
         let price = |(&load, &least): (&u64, &f64)| Price::Beyond.of(load as f64, least, 0.0, bundle);
-        let beyond: f64 = self.most_loads().iter().zip(&self.levels.least).map(price).sum();
-        (beyond, squares)
+        let most = self.most_loads();
+        if most.iter().any(|&load| load > self.ceiling) {
+            return (f64::INFINITY, squares);
+        }
+        (most.iter().zip(&self.levels.least).map(price).sum(), squares)
     }
 
     /// Writes what differs from what was given.

@@ -124,7 +124,10 @@ impl<'a> Choice<'a> {
         });
     }
 
-    pub(super) fn choose_all(&mut self) {
+    /// Chooses all links anew; `careful` as for [`Choice::new`].
+    pub(super) fn choose_all(&mut self, careful: bool) {
+        self.careful = careful;
+        self.load.fill(0);
         for round in 0..ROUNDS {
             self.round(round > 0);
         }
@@ -301,6 +304,31 @@ impl<'a> Choice<'a> {
             }
         }
         (levels, left)
+    }
+
+    /// How many switches there are.
+    pub(super) fn switches(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// How many LIDs are routed to.
+    pub(super) fn targets(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// The paths from adapters to a target that are such, those with a valley or those without one.
+    pub(super) fn paths_to(&mut self, target: usize, with_valley: bool) -> Vec<Path> {
+        if !self.targets[target].adapter {
+            return Vec::new();
+        }
+        self.refit(target);
+        let lid = self.targets[target].lid;
+        let sources = self.nearest_first.iter().skip(1).copied();
+        let wanted = |&source: &u32| {
+            let valley = self.fit[source as usize].level() != Some(0);
+            self.switches.adapters(source as usize) > 0 && valley == with_valley
+        };
+        sources.filter(wanted).map(|source| Path { source, lid, target: target as u32 }).collect()
     }
 
     /// The links of a path but the last, each with the place of the link after it.

@@ -10,11 +10,15 @@
 //! came in by and leaves by. A service level of the first kind says, for each of the four turns (up or down, then up or
 //! down), which lane follows: see [`classes`]. Paths that turn alike before and after their valley fit none of them. The
 //! levels left over are for those, one turn of one switch after another: see [`packing`].
+//!
+//! On fabrics that are small enough, the paths that load links least are tried as well, by turns and each on one lane all the
+//! way: see [`whole`]. Where few paths have valleys that often takes the fewest lanes.
 
 mod choice;
 mod classes;
 mod order;
 mod packing;
+mod whole;
 
 use fabric::Fabric;
 
@@ -31,6 +35,7 @@ use crate::ranks;
 use crate::routes::Routes;
 use crate::spread::spread;
 use crate::switches::Switches;
+use crate::tables::Tables;
 use crate::verify::verify;
 
 use choice::Choice;
@@ -82,30 +87,45 @@ fn on_several_lanes(
 ) -> Result<Routes, RouteError> {
     let links = Links::new(switches);
     let order = order::best(fabric, switches, paths, &links);
-    let mut pairs = u64::MAX;
-    // Evenly loaded first; where too many paths fit no class, with more care for those.
+    let mut choice = Choice::new(switches, paths, &links, &order, false);
+    let chosen = by_turns(fabric, switches, &links, &order, &mut choice, most_lanes);
+    if !is_small(switches) {
+        return chosen;
+    }
+    let fits = chosen.as_ref().map_or(most_lanes, |routes| routes.lanes.count());
+    let even = balanced(fabric, switches, paths, &ranks::of(fabric, switches));
+    choice.take(&even);
+    let laned = [
+        whole_paths(&even, &links, &order, &mut choice, fits),
+        laned(fabric, switches, &links, &order, &mut choice).ok().filter(|even| even.lanes.count() <= fits),
+    ];
+    let rating = |routes: &Routes| (link_load(fabric, &routes.tables).max, routes.lanes.count());
+    let best = laned.into_iter().flatten().chain(chosen.as_ref().ok().cloned()).min_by_key(rating);
+    best.map_or(chosen, Ok)
+}
+
+/// Shortest paths with the lane told by turns, evenly loaded where that keeps to the lanes; with more care for turns else.
+fn by_turns(
+    fabric: &Fabric,
+    switches: &Switches,
+    links: &Links,
+    order: &Order,
+    choice: &mut Choice,
+    most_lanes: u8,
+) -> Result<Routes, RouteError> {
+    let (mut pairs, mut needed) = (u64::MAX, None);
     for careful in [false, true] {
-        let mut choice = Choice::new(switches, paths, &links, &order, careful);
-        choice.choose_all();
-        let routes = match laned(fabric, switches, &links, &order, &mut choice) {
-            Ok(routes) => routes,
-            Err(left) => {
-                pairs = pairs.min(left);
-                continue;
-            }
-        };
-        if routes.lanes.count() <= most_lanes {
-            return Ok(evened_out(fabric, switches, paths, &links, &order, &mut choice, routes));
-        }
-        if careful {
-            return Err(RouteError::TooFewLanes {
-                engine: "layered",
-                needed: routes.lanes.count(),
-                given: most_lanes,
-            });
+        choice.choose_all(careful);
+        match laned(fabric, switches, links, order, choice) {
+            Ok(routes) if routes.lanes.count() <= most_lanes => return Ok(routes),
+            Ok(routes) => needed = Some(routes.lanes.count()),
+            Err(left) => pairs = pairs.min(left),
         }
     }
-    Err(RouteError::TooManyTurns { engine: "layered", pairs })
+    Err(match needed {
+        Some(needed) => RouteError::TooFewLanes { engine: "layered", needed, given: most_lanes },
+        None => RouteError::TooManyTurns { engine: "layered", pairs },
+    })
 }
 
 /// The chosen paths on as few lanes as they take, or how many pairs fit no class where service levels do not suffice.
@@ -128,25 +148,17 @@ fn laned(
     Ok(Routes { tables, heights: None, lanes })
 }
 
-/// Shortest paths spread without regard to lanes, where they need no more of them and load links less.
-fn evened_out(
-    fabric: &Fabric,
-    switches: &Switches,
-    paths: &Paths,
+/// The chosen paths with each on one lane all the way, where that takes no more than `most`.
+fn whole_paths(
+    tables: &Tables,
     links: &Links,
     order: &Order,
     choice: &mut Choice,
-    routes: Routes,
-) -> Routes {
-    if !is_small(switches) {
-        return routes;
-    }
-    choice.take(&balanced(fabric, switches, paths, &ranks::of(fabric, switches)));
-    let load = |routes: &Routes| link_load(fabric, &routes.tables).max;
-    match laned(fabric, switches, links, order, choice) {
-        Ok(even) if even.lanes.count() <= routes.lanes.count() && load(&even) < load(&routes) => even,
-        _ => routes,
-    }
+    most: u8,
+) -> Option<Routes> {
+    let levels = whole::lanes(links, order, choice, tables.width(), most)?;
+    let lanes = Lanes::by_service_level(tables.width(), levels);
+    Some(Routes { tables: tables.clone(), heights: None, lanes })
 }
 
 /// What every switch does with every service level.

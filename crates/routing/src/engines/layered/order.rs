@@ -16,6 +16,7 @@ const ROOTS: usize = 8;
 /// An order of the switches, told by the direction of each link.
 pub(super) struct Order {
     up: Vec<bool>,
+    height: Vec<u32>,
 }
 
 impl Order {
@@ -23,13 +24,27 @@ impl Order {
     pub(super) fn new(links: &Links, height: &[u32]) -> Self {
         let from = |switch: usize| links.of(switch).map(move |link| (switch, links.peer(link)));
         let up = (0..height.len()).flat_map(from).map(|(from, to)| height[to] > height[from]).collect();
-        Self { up }
+        Self { up, height: height.to_vec() }
     }
 
     /// Which of the four turns two links in a row make: see [`super::classes`].
     #[inline]
     pub(super) fn turn(&self, first: usize, second: usize) -> usize {
         usize::from(!self.up[first]) << 1 | usize::from(!self.up[second])
+    }
+
+    /// The place of each link in a row in which paths that go up, then down, never turn back: links up by the height
+    /// that they come from, then links down from the highest on.
+    pub(super) fn up_before_down(&self, links: &Links) -> Vec<u32> {
+        let from = |link: usize| links.peer(links.back(link));
+        let mut row: Vec<usize> = (0..links.len()).collect();
+        row.sort_by_key(|&link| {
+            let height = i64::from(self.height[from(link)]);
+            if self.up[link] { (false, height) } else { (true, -height) }
+        });
+        let mut place = vec![0; row.len()];
+        row.iter().zip(0..).for_each(|(&link, at)| place[link] = at);
+        place
     }
 }
 
