@@ -7,6 +7,7 @@ use ib::{Packet, Time};
 use subnet::{Event, Input, Phase, SubnetManager};
 use transport::{Wire, WireError};
 
+use crate::aside::Aside;
 use crate::recording::{Digest, Header, Recorder};
 use crate::signals::Stop;
 
@@ -110,6 +111,7 @@ pub struct Session<W> {
     config: subnet::Config,
     began: Time,
     marks: Marks,
+    aside: Aside,
     inbox: Vec<Packet>,
     outbox: Vec<Packet>,
 }
@@ -127,6 +129,7 @@ impl<W: Wire> Session<W> {
             config,
             began,
             marks: Marks::default(),
+            aside: Aside::default(),
             inbox: Vec::new(),
             outbox: Vec::new(),
         }
@@ -186,7 +189,7 @@ impl<W: Wire> Session<W> {
             if self.manager.poll_work().is_some() {
                 observer.progress(&self.manager);
                 self.compute()?;
-            } else {
+            } else if !self.compute_aside()? {
                 self.wait_and_feed(is_up)?;
             }
         }
@@ -208,6 +211,24 @@ impl<W: Wire> Session<W> {
         }
         self.manager.do_work(now);
         Ok(())
+    }
+
+    /// Begins what can be computed beside the manager, or gives it what came of that; says whether there was any.
+    fn compute_aside(&mut self) -> Result<bool, SessionError> {
+        let now = self.wire.now();
+        if let Some(task) = self.manager.poll_task() {
+            if let Some(recorder) = &mut self.recorder {
+                recorder.task(now)?;
+            }
+            self.aside.begin(task, self.wire.has_virtual_clock());
+            return Ok(true);
+        }
+        let Some(solution) = self.aside.take() else { return Ok(false) };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.solved(now)?;
+        }
+        self.manager.solved(now, solution);
+        Ok(true)
     }
 
     /// Sends what is to be sent, shows what is said; returns how the bring-up ended where it did.

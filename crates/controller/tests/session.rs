@@ -4,14 +4,15 @@
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use controller::recording::{self, Reader};
 use controller::{End, Observer, Session, Stop, Until};
 use emulator::Emulator;
 use fabric::generate::FatTreeSpec;
-use ib::Time;
+use ib::{Packet, Time};
 use subnet::{Event, SubnetManager};
-use transport::{Memory, Wire};
+use transport::{Memory, Wire, WireError};
 
 /// A file in memory that the test can read while the session writes it.
 #[derive(Clone, Default)]
@@ -86,6 +87,79 @@ fn a_recording_gives_the_same_outputs_again() {
     assert!(replayed.ended && replayed.left_over == 0);
     assert_eq!(again, heard);
     assert_eq!(replayed.manager.report(), report);
+}
+
+/// Runs a session until it has spread its paths anew.
+struct StopsWhenSpread(Heard, Stop);
+
+impl Observer for StopsWhenSpread {
+    fn event(&mut self, time: Time, event: &Event, manager: &SubnetManager) {
+        self.0.event(time, event, manager);
+        if matches!(event, Event::Rebalanced { .. }) {
+            self.1.ask();
+        }
+    }
+
+    fn progress(&mut self, _: &SubnetManager) {}
+}
+
+/// The recording of a session that loses a link and spreads its paths anew, computed on a thread where the clock counts as
+/// real.
+fn spread(real_clock: bool) -> (Vec<u8>, Vec<String>, subnet::Report) {
+    let fabric = FatTreeSpec { levels: Some(2), radix: 8, ..FatTreeSpec::default() }.build().unwrap();
+    let (node, port) = Memory::seat(&fabric).unwrap();
+    let leaf = fabric.nodes().find(|&node| fabric.name(node) == "leaf-0003").unwrap();
+    let leads_up = |&(_, peer): &(fabric::PortId, fabric::PortId)| fabric.is_switch(fabric.node_of(peer));
+    let uplink = fabric.neighbors(leaf).find(leads_up).unwrap().0;
+    let fault = emulator::Fault::Unlink { node: leaf, port: fabric.port_number(uplink) };
+    let faults = vec![(Duration::from_secs(2), fault)];
+    let emulator = Emulator::new(&fabric, emulator::Config { faults, ..emulator::Config::default() });
+    let memory = Memory::new_as_manager(emulator, node, port).unwrap();
+    let wire: Box<dyn Wire> = if real_clock { Box::new(Slow(memory)) } else { Box::new(memory) };
+    let config = subnet::Config { rebalance_after: Duration::from_secs(1), ..subnet::Config::default() };
+    let stop = Stop::default();
+    let mut session = Session::new(wire, config, stop.clone());
+    let file = File::default();
+    session.record("a test", Box::new(file.clone())).unwrap();
+    let mut heard = StopsWhenSpread(Heard::default(), stop);
+    assert_eq!(session.run(Until::Stopped, &mut heard).unwrap(), End::Stopped);
+    session.finish().unwrap();
+    let report = session.manager().report();
+    let bytes = file.0.lock().unwrap().clone();
+    (bytes, heard.0.0, report)
+}
+
+/// An emulated fabric whose door says that its clock is real: computations beside the manager go to a thread.
+struct Slow(Memory);
+
+impl Wire for Slow {
+    fn now(&mut self) -> Time {
+        self.0.now()
+    }
+
+    fn has_virtual_clock(&self) -> bool {
+        false
+    }
+
+    fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
+        self.0.send(packets)
+    }
+
+    fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError> {
+        self.0.receive(packets, until)
+    }
+}
+
+#[test]
+fn paths_spread_anew_on_a_thread_are_replayed_too() {
+    for real_clock in [false, true] {
+        let (bytes, heard, report) = spread(real_clock);
+        assert!(heard.iter().any(|event| event.contains("\"rebalanced\"")), "{heard:?}");
+        let replayed = recording::replay(Reader::new(&bytes).unwrap(), |_, _| {}).unwrap();
+        assert_eq!(replayed.difference, None);
+        assert!(replayed.ended);
+        assert_eq!(replayed.manager.report(), report);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use emulator::{AttachError, ClientId, Emulator};
 use fabric::{Fabric, NodeId};
 use ib::{Packet, Time};
-use subnet::{Event, Input, Phase, SubnetManager};
+use subnet::{Event, Input, Phase, Solution, SubnetManager, Task};
 
 use crate::config::{Clock, Config};
 use crate::drill::Ear;
@@ -17,6 +17,10 @@ use crate::weather::Sky;
 
 /// Nothing is going to happen for so long: all is quiet.
 const QUIET: Duration = Duration::from_secs(1);
+
+/// How long a computation beside the manager takes where real time is not counted: long enough for failures to strike
+/// meanwhile.
+const ASIDE: Duration = Duration::from_millis(3);
 
 /// Times that a manager may compute in a row without time passing for it.
 const MOST_WORK: u32 = 1000;
@@ -44,6 +48,8 @@ pub(crate) struct World {
     /// Packets that the weather holds back, by time and number.
     held: BTreeMap<(Time, u64), Packet>,
     numbered: u64,
+    /// What is computed beside the manager, and when it is done.
+    aside: Option<(Time, Solution)>,
     deadline: Option<Time>,
     /// Turns in a row in which no time has passed and nothing has come in.
     idle_turns: u32,
@@ -73,6 +79,7 @@ impl World {
             clock: config.clock,
             held: BTreeMap::new(),
             numbered: 0,
+            aside: None,
             deadline: None,
             idle_turns: 0,
             inbox: Vec::new(),
@@ -95,6 +102,7 @@ impl World {
     pub fn restart(&mut self) {
         self.kill_at = None;
         self.held.clear();
+        self.aside = None;
         self.emulator.detach(self.client);
         if let Ok(client) = self.emulator.attach(self.seat.0, self.seat.1) {
             self.client = client;
@@ -119,6 +127,7 @@ impl World {
         self.deadline.is_none()
             && self.kill_at.is_none()
             && self.held.is_empty()
+            && self.aside.is_none()
             && self.emulator.next_event().is_none()
             && !self.manager.is_settled()
     }
@@ -138,7 +147,9 @@ impl World {
         let held = self.held.keys().next().map(|&(at, _)| at);
         // A manager at rest is looked at after all that happens, to see when all is quiet.
         let event = self.emulator.next_event().filter(|_| self.manager.is_settled());
-        let next = [self.deadline, held, self.kill_at, event].into_iter().flatten().fold(until, Time::min);
+        let solved = self.aside.as_ref().map(|&(at, _)| at);
+        let next =
+            [self.deadline, held, self.kill_at, event, solved].into_iter().flatten().fold(until, Time::min);
         let before = self.now();
         self.emulator.advance_to_delivery(next.max(before));
         self.gather();
@@ -182,6 +193,9 @@ impl World {
         if self.deadline.is_some_and(|deadline| deadline <= now) {
             self.manager.input(now, Input::Tick);
         }
+        if let Some((_, solution)) = self.aside.take_if(|(at, _)| *at <= now) {
+            self.manager.solved(now, solution);
+        }
         self.charge(began);
     }
 
@@ -201,6 +215,9 @@ impl World {
             self.manager.do_work(self.now());
             self.charge(began);
         }
+        if let Some(task) = self.manager.poll_task() {
+            self.compute_aside(task);
+        }
         while let Some(event) = self.manager.poll_event() {
             if let Some(ear) = &mut self.ear {
                 ear(self.emulator.now(), &event);
@@ -212,6 +229,15 @@ impl World {
             }
         }
         self.deadline = self.manager.next_deadline();
+    }
+
+    /// Computes what the manager does not wait for: it has it when so much time has passed as that took.
+    fn compute_aside(&mut self, task: Task) {
+        let began = self.clock.map(|clock| clock());
+        let solution = task.compute();
+        let took =
+            self.clock.zip(began).map_or(ASIDE, |(clock, began)| clock().saturating_duration_since(began));
+        self.aside = Some((self.now() + took, solution));
     }
 
     fn send(&mut self) {

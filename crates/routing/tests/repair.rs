@@ -169,9 +169,10 @@ fn spread_anew(fabric: &Fabric, routes: &mut Routes, repairer: &mut Repairer, rn
     if wanted.heights.as_ref() != Some(&heights) || !wide {
         return;
     }
-    let same = transition(fabric, &heights, &wanted.tables, &wanted.tables, Old::Unknown).unwrap();
+    let same = transition(fabric, &heights, &wanted.tables, &wanted.tables, Old::Unknown, &|| false).unwrap();
     assert!(same.is_empty());
-    let patch = transition(fabric, &heights, &routes.tables, &wanted.tables, Old::InOrder).unwrap();
+    let patch =
+        transition(fabric, &heights, &routes.tables, &wanted.tables, Old::InOrder, &|| false).unwrap();
     *repairer = Repairer::new(fabric, &wanted).unwrap();
     let mut unused = Repairer::new(fabric, &wanted).unwrap();
     assert!(write(fabric, &mut routes.tables, &mut unused, &patch, rng, usize::MAX, true));

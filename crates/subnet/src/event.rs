@@ -27,8 +27,6 @@ pub enum Work {
     Route,
     /// New ways around a change, and their proof.
     Repair,
-    /// Better ways some time after a change: the same as `Route`, over the graph as it is.
-    Rebalance,
 }
 
 /// What the manager says.

@@ -2,7 +2,8 @@
 //!
 //! [`SubnetManager`] opens no socket and reads no clock. Its door gives it what came in ([`SubnetManager::input`]),
 //! sends what it wants sent ([`SubnetManager::poll_send`]), lets it compute when it asks to
-//! ([`SubnetManager::poll_work`], [`SubnetManager::do_work`]), reads what it has to say
+//! ([`SubnetManager::poll_work`], [`SubnetManager::do_work`]), computes beside it what can wait
+//! ([`SubnetManager::poll_task`], [`SubnetManager::solved`]), reads what it has to say
 //! ([`SubnetManager::poll_event`]) and comes back by [`SubnetManager::next_deadline`].
 //!
 //! A bring-up goes through these files, top down:
@@ -46,5 +47,6 @@ mod sweep;
 pub use config::Config;
 pub use event::{Event, Input, Work};
 pub use finding::{Finding, FindingKind};
+pub use healing::{Solution, Task};
 pub use manager::{Phase, SubnetManager};
 pub use report::{MadCount, MadCounts, Progress, Report, Seconds, Verified};

@@ -1,6 +1,7 @@
 //! The manager's face and its phases.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use fabric::{Fabric, NodeId, NodeKind};
 use ib::{ManagementClass, Method, Packet, Time};
@@ -45,7 +46,7 @@ pub enum Phase {
 
 /// The tables of the bring-up before this one, with the numbers that switches had in it.
 pub(crate) struct Former {
-    pub tables: Tables,
+    pub tables: Arc<Tables>,
     pub nodes: FxHashMap<ib::Guid, NodeId>,
     /// The order that their paths climb by.
     pub heights: Option<Vec<u32>>,
@@ -64,7 +65,7 @@ pub struct SubnetManager {
     events: VecDeque<Event>,
     pub(crate) findings: BTreeSet<Finding>,
     pub(crate) counts: Counts,
-    pub(crate) tables: Option<Tables>,
+    pub(crate) tables: Option<Arc<Tables>>,
     pub(crate) former: Option<Former>,
     /// Which nodes the manager reaches.
     pub(crate) reached: Vec<bool>,
@@ -238,7 +239,6 @@ impl SubnetManager {
         match self.work.take() {
             Some(Work::Route) => self.compute_paths(now),
             Some(Work::Repair) => self.repair(now),
-            Some(Work::Rebalance) => self.rebalance(now),
             None => return,
         }
         self.advance(now);
@@ -265,6 +265,7 @@ impl SubnetManager {
             && self.work.is_none()
             && self.replies.is_empty()
             && self.healing.is_idle()
+            && self.healing.spreading.is_idle()
     }
 
     /// The fabric as found, with the LIDs that were given out.
@@ -274,7 +275,7 @@ impl SubnetManager {
 
     /// The tables that were written.
     pub fn tables(&self) -> Option<&Tables> {
-        self.tables.as_ref()
+        self.tables.as_deref()
     }
 
     /// How many data lanes the paths take.
@@ -390,7 +391,7 @@ impl SubnetManager {
     }
 
     /// Goes on to the next phase where this one has nothing left; says whether it did.
-    fn advance(&mut self, now: Time) -> bool {
+    pub(crate) fn advance(&mut self, now: Time) -> bool {
         if self.work.is_some() || !self.exchange.is_idle() {
             return false;
         }

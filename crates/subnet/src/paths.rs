@@ -1,6 +1,8 @@
 //! LIDs, tables and their proof, before anything is written.
 
-use fabric::NodeId;
+use std::sync::Arc;
+
+use fabric::{Fabric, NodeId};
 use ib::Time;
 use routing::{
     Old, Options, Patch, RouteError, Routes, Tables, auto, engine_by_name, transition, verify_routes,
@@ -9,6 +11,25 @@ use routing::{
 use crate::event::Event;
 use crate::finding::FindingKind;
 use crate::manager::{Phase, SubnetManager};
+
+/// Which tables are wanted: all that an engine needs beside the graph.
+pub(crate) struct Wanted {
+    engine: String,
+    options: Options,
+}
+
+impl Wanted {
+    /// Computes them, and says in words what was chosen.
+    pub fn route(&self, fabric: &Fabric) -> Result<(Routes, String), RouteError> {
+        if self.engine == "auto" {
+            let (routes, choice) = auto(fabric, &self.options)?;
+            return Ok((routes, choice.to_string()));
+        }
+        let engine = engine_by_name(&self.engine)?;
+        let routes = engine.route(fabric, &self.options)?;
+        Ok((routes, format!("{} (asked for)", engine.name())))
+    }
+}
 
 impl SubnetManager {
     pub(crate) fn compute_paths(&mut self, now: Time) {
@@ -20,8 +41,11 @@ impl SubnetManager {
             return;
         }
         self.know_ports_by_guid();
-        let routes = match self.route() {
-            Ok(routes) => routes,
+        let routes = match self.wanted_routes().route(&self.devices.fabric) {
+            Ok((routes, routing)) => {
+                self.routing = Some(routing);
+                routes
+            }
             Err(error) => {
                 let reason = self.said_of(&error);
                 self.refuse(now, reason);
@@ -51,11 +75,11 @@ impl SubnetManager {
         self.lanes = routes.lanes;
         match gentle {
             Some((held, patch)) => {
-                self.tables = Some(held);
+                self.tables = Some(Arc::new(held));
                 self.program_gently(now, &patch);
             }
             None => {
-                self.tables = Some(routes.tables);
+                self.tables = Some(Arc::new(routes.tables));
                 self.begin_programming(now);
             }
         }
@@ -78,33 +102,9 @@ impl SubnetManager {
             &held,
             wanted,
             if sure { Old::InOrder } else { Old::Unknown },
+            &|| false,
         )?;
         Some((held, patch))
-    }
-
-    /// Some time after a change: spreads all paths anew over the graph as it is, where their order stays the same.
-    pub(crate) fn rebalance(&mut self, now: Time) {
-        if !self.is_quiet() {
-            self.rebalance_later(now);
-            return;
-        }
-        let Ok(routes) = self.route() else { return };
-        let Some(tables) = &self.tables else { return };
-        let heights = routes.heights.as_deref().filter(|&heights| self.heights.as_deref() == Some(heights));
-        let Some(heights) = heights else { return };
-        let all_reached = routes.tables.switches().iter().all(|&node| self.reached[node.index()]);
-        if !all_reached
-            || routes.lanes.count() != 1
-            || !verify_routes(&self.devices.fabric, &routes).is_clean()
-        {
-            return;
-        }
-        let Some(patch) = transition(&self.devices.fabric, heights, tables, &routes.tables, Old::InOrder)
-        else {
-            return;
-        };
-        self.heal_from(&routes);
-        self.write_rebalance(now, &patch);
     }
 
     /// Computes all tables anew over the graph as it is.
@@ -115,8 +115,8 @@ impl SubnetManager {
         self.want_work(crate::event::Work::Route);
     }
 
-    fn route(&mut self) -> Result<Routes, RouteError> {
-        let fabric = &self.devices.fabric;
+    /// What is to be computed over the fabric's graph.
+    pub(crate) fn wanted_routes(&self) -> Wanted {
         let is_auto = self.config.engine == "auto";
         let (offered, _) = self.lanes_offered();
         let most_lanes = match self.config.lanes {
@@ -124,16 +124,7 @@ impl SubnetManager {
             0 => offered,
             asked => offered.min(asked),
         };
-        let options = Options { most_lanes, ..Options::default() };
-        if is_auto {
-            let (routes, choice) = auto(fabric, &options)?;
-            self.routing = Some(choice.to_string());
-            return Ok(routes);
-        }
-        let engine = engine_by_name(&self.config.engine)?;
-        let routes = engine.route(fabric, &options)?;
-        self.routing = Some(format!("{} (asked for)", engine.name()));
-        Ok(routes)
+        Wanted { engine: self.config.engine.clone(), options: Options { most_lanes, ..Options::default() } }
     }
 
     /// An engine's error, with the port that stands in the way where the hardware has too few lanes.

@@ -46,6 +46,10 @@ impl Wire for Memory {
         self.emulator.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        true
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         let now = self.emulator.now();
         for packet in packets {

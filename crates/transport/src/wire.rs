@@ -12,6 +12,9 @@ pub trait Wire {
     /// The time on this door's clock, real or virtual.
     fn now(&mut self) -> Time;
 
+    /// Whether time passes only while the wire waits: then what is computed takes none.
+    fn has_virtual_clock(&self) -> bool;
+
     /// Sends every packet, in order. Where the fabric takes no more for now, the door waits.
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError>;
 
@@ -27,6 +30,10 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
         (**self).now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        (**self).has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         (**self).send(packets)
     }
@@ -39,6 +46,10 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
 impl<W: Wire + ?Sized> Wire for &mut W {
     fn now(&mut self) -> Time {
         (**self).now()
+    }
+
+    fn has_virtual_clock(&self) -> bool {
+        (**self).has_virtual_clock()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

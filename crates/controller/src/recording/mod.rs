@@ -12,6 +12,8 @@
 //!   4 work     -           (the manager was let compute)
 //!   5 drain    u32 packets sent, u32 events, u64 digest of them
 //!   6 end      -           (the session ended in order)
+//!   7 task     -           (the manager handed out what can be computed beside it)
+//!   8 solved   -           (it was given what came of that)
 //! ```
 //!
 //! Numbers are little-endian. A recording may be cut off anywhere: it is read as far as it is whole.
@@ -62,4 +64,6 @@ pub(crate) mod kind {
     pub const WORK: u8 = 4;
     pub const DRAIN: u8 = 5;
     pub const END: u8 = 6;
+    pub const TASK: u8 = 7;
+    pub const SOLVED: u8 = 8;
 }

@@ -37,6 +37,10 @@ pub enum Record {
     Sweep,
     /// The manager was let compute.
     Work,
+    /// The manager handed out what can be computed beside it.
+    Task,
+    /// It was given what came of that.
+    Solved,
     /// What came out.
     Drain(Drained),
     /// The session ended in order.
@@ -86,7 +90,7 @@ impl<'a> Reader<'a> {
         let length = match kind {
             kind::PACKET => 8 + 20 + 256,
             kind::DRAIN => 8 + 16,
-            kind::TICK | kind::SWEEP | kind::WORK | kind::END => 8,
+            kind::TICK | kind::SWEEP | kind::WORK | kind::END | kind::TASK | kind::SOLVED => 8,
             kind => return Err(ReadError::Kind { number: self.number + 1, at: self.at, kind }),
         };
         let Some(body) = body.get(..length) else { return Ok(None) };
@@ -109,6 +113,8 @@ impl<'a> Reader<'a> {
             kind::TICK => Record::Tick,
             kind::SWEEP => Record::Sweep,
             kind::WORK => Record::Work,
+            kind::TASK => Record::Task,
+            kind::SOLVED => Record::Solved,
             _ => Record::End,
         };
         self.at += 1 + length;

@@ -1,7 +1,7 @@
 //! Feeding a recording to the same core again.
 
 use ib::{Packet, Time};
-use subnet::{Event, Input, SubnetManager};
+use subnet::{Event, Input, SubnetManager, Task};
 
 use super::{Digest, Drained, ReadError, Reader, Record};
 
@@ -43,6 +43,7 @@ pub fn replay(mut reader: Reader<'_>, mut watch: impl FnMut(Time, &Event)) -> Re
     let mut time = header.began;
     let (mut ended, mut difference) = (false, None);
     let mut packets: Vec<Packet> = Vec::new();
+    let mut solution = None;
     while let Some((at, record)) = reader.next_record()? {
         time = at;
         match record {
@@ -50,6 +51,12 @@ pub fn replay(mut reader: Reader<'_>, mut watch: impl FnMut(Time, &Event)) -> Re
             Record::Tick => manager.input(at, Input::Tick),
             Record::Sweep => manager.input(at, Input::Sweep),
             Record::Work => manager.do_work(at),
+            Record::Task => solution = manager.poll_task().map(Task::compute),
+            Record::Solved => {
+                if let Some(solution) = solution.take() {
+                    manager.solved(at, solution);
+                }
+            }
             Record::Drain(recorded) => {
                 packets.clear();
                 manager.poll_send(at, &mut packets);

@@ -53,6 +53,16 @@ impl<O: Write> Recorder<O> {
         self.plain(kind::WORK, time)
     }
 
+    /// The manager hands out what can be computed beside it.
+    pub fn task(&mut self, time: Time) -> io::Result<()> {
+        self.plain(kind::TASK, time)
+    }
+
+    /// The manager is given what came of that.
+    pub fn solved(&mut self, time: Time) -> io::Result<()> {
+        self.plain(kind::SOLVED, time)
+    }
+
     /// What came out.
     pub fn drain(&mut self, time: Time, drained: Drained) -> io::Result<()> {
         let mut record = [kind::DRAIN; 25];

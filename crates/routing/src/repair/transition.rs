@@ -21,14 +21,24 @@ pub enum Old {
 }
 
 /// What to write, in waves, to turn `old` into `new`, where both have the same switches and LIDs and their paths climb by the
-/// same `heights`. None where they have not, or too much differs.
-pub fn transition(fabric: &Fabric, heights: &[u32], old: &Tables, new: &Tables, known: Old) -> Option<Patch> {
+/// same `heights`. None where they have not, or too much differs, or as soon as `stop` says that nobody wants it any more.
+pub fn transition(
+    fabric: &Fabric,
+    heights: &[u32],
+    old: &Tables,
+    new: &Tables,
+    known: Old,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<Patch> {
     if old.switches() != new.switches() || old.width() != new.width() || heights.len() != new.switches().len()
     {
         return None;
     }
     let mut differs = vec![0u32; new.width()];
     for row in 0..heights.len() {
+        if stop() {
+            return None;
+        }
         for ((differs, old), new) in differs.iter_mut().zip(old.row_at(row)).zip(new.row_at(row)) {
             *differs += u32::from(old != new);
         }
@@ -50,12 +60,15 @@ pub fn transition(fabric: &Fabric, heights: &[u32], old: &Tables, new: &Tables, 
     }
     let lids: Vec<u32> = (0..new.width() as u32).filter(|&lid| differs[lid as usize] > 0).collect();
     let entries: Result<Vec<Vec<PatchEntry>>, Stuck> = lids
-        .par_chunks(64)
+        .par_chunks(16)
         .map_init(
             || Column::new(&network),
             |column, lids| {
                 let mut entries = Vec::new();
                 for &lid in lids {
+                    if stop() {
+                        return Err(Stuck);
+                    }
                     let home = network.home(fabric, new, lid);
                     column.replace(old, new, lid, home, &mut entries)?;
                 }

@@ -15,6 +15,7 @@
 mod flapping;
 mod links;
 mod look;
+mod spread;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -27,6 +28,8 @@ use routing::{PatchEntry, Repairer, Routes};
 use crate::event::{Event, Work};
 use crate::manager::{Phase, SubnetManager};
 use flapping::{End, Flapping};
+pub(crate) use spread::Spreading;
+pub use spread::{Solution, Task};
 
 /// How long to wait for the other end of a link to tell of the same change.
 const GATHER: Duration = Duration::from_micros(200);
@@ -87,6 +90,8 @@ pub(crate) struct Healing {
     rebalancing: Option<usize>,
     /// When to spread paths anew.
     rebalance_at: Option<Time>,
+    /// How far that is.
+    pub(crate) spreading: Spreading,
     flapping: Flapping,
     /// Why the whole fabric must be looked at anew.
     pub(crate) anew: Option<String>,
@@ -110,9 +115,10 @@ struct Heal {
 }
 
 impl Healing {
-    /// Forgets all but how often links have flapped.
+    /// Forgets all but how often links have flapped. What is computed meanwhile is of no use any more.
     pub fn restart(&mut self) {
         let flapping = std::mem::take(&mut self.flapping);
+        self.spreading.outdated();
         *self = Self { flapping, ..Self::default() };
     }
 
@@ -196,6 +202,7 @@ impl SubnetManager {
     }
 
     fn begin_heal(&mut self, now: Time, cause: &str) {
+        self.healing.spreading.outdated();
         let (mads, blocks) = (self.counts.sent_in_all(), self.counts.blocks_written());
         self.healing.heal.get_or_insert_with(|| Heal {
             began: now,
@@ -219,8 +226,7 @@ impl SubnetManager {
             Stage::Gather(due) => Some(due),
             _ => None,
         };
-        let idle = self.healing.stage == Stage::Idle && self.exchange.is_idle();
-        let rebalance = self.healing.rebalance_at.filter(|_| idle);
+        let rebalance = self.healing.rebalance_at.filter(|_| self.may_spread());
         [gather, self.healing.flapping.next_release(), rebalance].into_iter().flatten().min()
     }
 
@@ -240,13 +246,14 @@ impl SubnetManager {
         {
             self.begin_look();
         }
-        if self.healing.stage == Stage::Idle
-            && self.healing.rebalance_at.is_some_and(|at| at <= now)
-            && self.exchange.is_idle()
-        {
-            self.healing.rebalance_at = None;
-            self.want_work(Work::Rebalance);
+        if self.healing.rebalance_at.is_some_and(|at| at <= now) && self.may_spread() {
+            self.want_spreading();
         }
+    }
+
+    /// Whether nothing stands in the way of a rebalance.
+    fn may_spread(&self) -> bool {
+        self.is_quiet() && self.exchange.is_idle() && self.healing.spreading.is_idle()
     }
 
     /// Nothing is under way: goes on to the next stage; says whether there was one.

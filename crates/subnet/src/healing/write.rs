@@ -1,5 +1,7 @@
 //! Writes a repair: wave by wave, in each the blocks nearest the change first.
 
+use std::sync::Arc;
+
 use fabric::NodeId;
 use ib::Time;
 use routing::{Patch, PatchEntry};
@@ -72,7 +74,7 @@ impl SubnetManager {
     }
 
     fn write_wave(&mut self, wave: &[PatchEntry]) {
-        let Some(tables) = &mut self.tables else { return };
+        let Some(tables) = self.tables.as_mut().map(Arc::make_mut) else { return };
         // Who is cut off holds what it held: it is written when it is back.
         let reached = |entry: &&PatchEntry| self.reached[tables.switches()[entry.row as usize].index()];
         let wave: Vec<PatchEntry> = wave.iter().filter(reached).copied().collect();

@@ -14,6 +14,7 @@
 //! | `faults` | devices that are silent, slow, double or mad; cables that cannot be |
 //! | `traffic` | how many MADs, how many at once, how many lost |
 //! | `changes` | light sweeps and traps |
+//! | `spreading` | paths are spread anew some time after a change |
 //! | `managers` | two managers on one fabric |
 //! | `properties` | random fabrics on random wires |
 
@@ -31,5 +32,6 @@ mod lids;
 mod managers;
 mod mischief;
 mod properties;
+mod spreading;
 mod traffic;
 mod world;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use emulator::{ClientId, Emulator};
 use fabric::{Fabric, NodeId};
 use ib::{Guid, Lid, Method, Packet, Time};
-use subnet::{Event, Finding, FindingKind, Input, Phase, SubnetManager};
+use subnet::{Event, Finding, FindingKind, Input, Phase, Solution, SubnetManager};
 
 use crate::mischief::{Forger, Mischief, Wire};
 
@@ -34,6 +34,8 @@ pub struct Seat {
     pub widest_window: usize,
     /// A digest of everything sent.
     pub digest: u64,
+    /// What is computed beside it, and when that is done.
+    aside: Option<(Time, Solution)>,
     /// The next tick it wants: fed when due, whatever else arrives.
     deadline: Option<Time>,
     is_dead: bool,
@@ -45,6 +47,8 @@ pub struct World {
     pub seats: Vec<Seat>,
     pub wire: Wire,
     pub forger: Option<Forger>,
+    /// How long a computation beside the manager takes.
+    pub aside_takes: Duration,
     /// Deliveries that the wire holds back: by time and number, to a client.
     held: BTreeMap<(Time, u64), (ClientId, Packet)>,
     numbered: u64,
@@ -60,6 +64,7 @@ impl World {
             seats: Vec::new(),
             wire: Wire::new(Mischief::default()),
             forger: None,
+            aside_takes: Duration::from_millis(5),
             held: BTreeMap::new(),
             numbered: 0,
             outbox: Vec::new(),
@@ -103,6 +108,7 @@ impl World {
             most_under_way: 0,
             widest_window: 0,
             digest: 0,
+            aside: None,
             deadline: None,
             is_dead: false,
         });
@@ -143,6 +149,9 @@ impl World {
                 }
                 seat.manager.do_work(now);
             }
+            if let Some(task) = seat.manager.poll_task() {
+                seat.aside = Some((now + self.aside_takes, task.compute()));
+            }
             while let Some(event) = seat.manager.poll_event() {
                 seat.events.push(event);
             }
@@ -171,7 +180,9 @@ impl World {
 
     /// Lets time pass to the next arrival, deadline or `until`; feeds what has come.
     fn step(&mut self, until: Time) {
-        let deadlines = self.seats.iter().filter_map(|seat| seat.deadline);
+        let seats = || self.seats.iter().filter(|seat| !seat.is_dead);
+        let asides = seats().filter_map(|seat| seat.aside.as_ref().map(|&(at, _)| at));
+        let deadlines = seats().filter_map(|seat| seat.deadline).chain(asides);
         let held = self.held.keys().next().map(|&(at, _)| at);
         let next = deadlines.chain(held).min().unwrap_or(until).min(until).max(self.now());
         self.emulator.advance_to_delivery(next);
@@ -192,6 +203,9 @@ impl World {
         for seat in &mut self.seats {
             if !seat.is_dead && seat.deadline.is_some_and(|deadline| deadline <= now) {
                 seat.manager.input(now, Input::Tick);
+            }
+            if let Some((_, solution)) = seat.aside.take_if(|(at, _)| !seat.is_dead && *at <= now) {
+                seat.manager.solved(now, solution);
             }
         }
     }

@@ -201,6 +201,10 @@ impl Wire for Ibsim {
         self.clock.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        false
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         let mut rest = packets;
         while !rest.is_empty() {

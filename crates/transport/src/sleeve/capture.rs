@@ -75,6 +75,10 @@ impl<W: Wire, O: Write> Wire for Capture<W, O> {
         self.inner.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        self.inner.has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         let now = self.inner.now();
         for packet in packets {

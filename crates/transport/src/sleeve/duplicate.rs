@@ -25,6 +25,10 @@ impl<W: Wire> Wire for Duplicate<W> {
         self.inner.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        self.inner.has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         self.inner.send(packets)
     }

@@ -37,6 +37,10 @@ impl<W: Wire> Wire for Garbage<W> {
         self.inner.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        self.inner.has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         self.inner.send(packets)
     }

@@ -25,6 +25,10 @@ impl<W: Wire> Wire for Loss<W> {
         self.inner.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        self.inner.has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         self.kept.clear();
         for packet in packets {

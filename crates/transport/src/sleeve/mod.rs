@@ -61,6 +61,10 @@ pub(crate) mod testing {
             self.time
         }
 
+        fn has_virtual_clock(&self) -> bool {
+            true
+        }
+
         fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
             self.waiting.extend_from_slice(packets);
             Ok(())

@@ -34,6 +34,10 @@ impl<W: Wire, O: Write> Wire for Trace<W, O> {
         self.inner.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        self.inner.has_virtual_clock()
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         let now = self.inner.now();
         self.write(now, "out", packets)?;

@@ -160,6 +160,10 @@ impl Wire for Umad {
         self.clock.now()
     }
 
+    fn has_virtual_clock(&self) -> bool {
+        false
+    }
+
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {
         for packet in packets {
             while !self.write(packet)? {
