@@ -186,25 +186,35 @@ fn one_part(fabric: &Fabric) -> bool {
 }
 
 /// What became of the changes: repaired, left to the engine.
-fn journey(mut fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
+fn journey(fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut routes = route(&fabric);
-    let Some(mut repairer) = Repairer::new(&fabric, &routes) else { return (0, 0) };
+    let routes = route(&fabric);
+    let Some(repairer) = Repairer::new(&fabric, &routes) else { return (0, 0) };
+    travel(fabric, routes, repairer, &mut rng, changes)
+}
+
+fn travel(
+    mut fabric: Fabric,
+    mut routes: Routes,
+    mut repairer: Repairer,
+    rng: &mut Xoshiro256PlusPlus,
+    changes: usize,
+) -> (usize, usize) {
     let (mut gone, mut counts) = (Vec::new(), (0, 0));
     for _ in 0..changes {
         let mut together = one_part(&fabric);
-        let mut changed = change(&mut fabric, &mut gone, &mut rng);
+        let mut changed = change(&mut fabric, &mut gone, rng);
         loop {
             match repairer.repair(&fabric, &routes.tables, &changed) {
                 Ok(patch) => {
                     let most = if rng.next_u32().is_multiple_of(4) { 2 } else { usize::MAX };
-                    if write(&fabric, &mut routes.tables, &mut repairer, &patch, &mut rng, most, together) {
+                    if write(&fabric, &mut routes.tables, &mut repairer, &patch, rng, most, together) {
                         counts.0 += 1;
                         break;
                     }
                     together &= one_part(&fabric);
                     // Something else happens in the middle of it.
-                    changed = change(&mut fabric, &mut gone, &mut rng);
+                    changed = change(&mut fabric, &mut gone, rng);
                 }
                 Err(_) => {
                     counts.1 += 1;
@@ -216,10 +226,76 @@ fn journey(mut fabric: Fabric, seed: u64, changes: usize) -> (usize, usize) {
         }
         is_whole(&fabric, &routes.tables);
         if rng.next_u32().is_multiple_of(3) {
-            spread_anew(&fabric, &mut routes, &mut repairer, &mut rng);
+            spread_anew(&fabric, &mut routes, &mut repairer, rng);
         }
     }
     counts
+}
+
+/// Some switches of a fabric, with the hosts on them, come later than the rest: says whether a repair took them in.
+fn growth(whole: &Fabric, seed: u64) -> Option<bool> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let few = 1 + rng.next_u32() as usize % 2;
+    let mut switches: Vec<NodeId> = whole.switches().collect();
+    let late: BTreeSet<NodeId> = (0..few.min(switches.len().saturating_sub(2)))
+        .map(|_| switches.swap_remove(rng.next_u32() as usize % switches.len()))
+        .collect();
+    let on_late = |node: NodeId| {
+        let doors = || whole.neighbors(node).map(|(_, peer)| whole.node_of(peer));
+        late.contains(&node)
+            || !whole.is_switch(node) && doors().next().is_some() && doors().all(|door| late.contains(&door))
+    };
+    let (later, first): (Vec<NodeId>, Vec<NodeId>) = whole.nodes().partition(|&node| on_late(node));
+    let mut fabric = Fabric::new();
+    let mut new_of = vec![NodeId(0); whole.node_count()];
+    let mut add = |fabric: &mut Fabric, nodes: &[NodeId]| {
+        for &node in nodes {
+            let new =
+                fabric.add_node(whole.kind(node), whole.guid(node), whole.port_count(node), whole.name(node));
+            new_of[node.index()] = new;
+            for number in 0..=whole.port_count(node) {
+                if let (Some(from), Some(to)) = (whole.port(node, number), fabric.port(new, number)) {
+                    fabric.set_lid(to, whole.lid(from), whole.lmc(from));
+                }
+            }
+        }
+        let end = |port| (new_of[whole.node_of(port).index()], whole.port_number(port));
+        let here = |port| whole.node_of(port);
+        for (a, b) in whole.links().filter(|&(a, b)| nodes.contains(&here(a)) || nodes.contains(&here(b))) {
+            if end(a).0 != NodeId(0) && end(b).0 != NodeId(0) {
+                // Those between two that were there before are connected already.
+                let _ = fabric.connect(end(a), end(b), whole.rate(a));
+            }
+        }
+    };
+    // A node without a cable, so that no other one has the number that means none.
+    fabric.add_node(fabric::NodeKind::ChannelAdapter, ib::Guid(u64::MAX), 1, "none");
+    add(&mut fabric, &first);
+    let islands = islands(&fabric);
+    let mut left = fabric.switches();
+    let one = left.next()?;
+    if !left.all(|switch| islands.together(one, switch)) {
+        return None;
+    }
+    drop(left);
+    let mut routes = route(&fabric);
+    let mut repairer = Repairer::new(&fabric, &routes)?;
+    add(&mut fabric, &later);
+    let width = routes.tables.width().max(routing::tables::top_lid(&fabric) as usize + 1);
+    routes.tables = Tables::from_rows(&fabric, width, |node| Some(routes.tables.row(node)));
+    let is_host = |&(_, peer): &(PortId, PortId)| !fabric.is_switch(fabric.node_of(peer));
+    let new: Vec<NodeId> = late.iter().map(|node| new_of[node.index()]).collect();
+    let low: Vec<NodeId> =
+        new.iter().copied().filter(|&node| fabric.neighbors(node).any(|link| is_host(&link))).collect();
+    routes.heights = Some(repairer.grow(&fabric, &routes.tables, &low));
+    let beside = new.iter().flat_map(|&node| fabric.neighbors(node)).map(|(_, peer)| fabric.node_of(peer));
+    let changed: Vec<NodeId> = beside.chain(new.iter().copied()).collect();
+    let Ok(patch) = repairer.repair(&fabric, &routes.tables, &changed) else { return Some(false) };
+    assert!(write(&fabric, &mut routes.tables, &mut repairer, &patch, &mut rng, usize::MAX, true));
+    is_whole(&fabric, &routes.tables);
+    // What is new is healed around, and heals, like all else.
+    travel(fabric, routes, repairer, &mut rng, 3);
+    Some(true)
 }
 
 proptest! {
@@ -233,6 +309,12 @@ proptest! {
     #[test]
     fn repairs_of_random_fabrics_hold(seed: u64) {
         journey(random(seed), seed, 6);
+    }
+
+    #[test]
+    fn new_switches_are_taken_in(kind in 0usize..64, seed: u64) {
+        growth(&small(kind), seed);
+        growth(&random(seed), seed);
     }
 
     #[test]
@@ -252,6 +334,15 @@ fn nearly_all_changes_of_trees_are_repaired() {
         (repaired, left) = (repaired + counts.0, left + counts.1);
     }
     assert!(repaired > 10 * left && repaired > 50, "{repaired} repaired, {left} left to the engine");
+}
+
+#[test]
+fn nearly_all_new_switches_of_trees_are_taken_in() {
+    let fabrics = trees().into_iter().filter(|(_, fabric)| fabric.switch_count() <= 30);
+    let grown: Vec<bool> =
+        fabrics.flat_map(|(_, fabric)| (0..4).filter_map(move |seed| growth(&fabric, seed))).collect();
+    let taken = grown.iter().filter(|&&taken| taken).count();
+    assert!(taken * 10 > grown.len() * 9 && taken > 20, "{taken} of {}", grown.len());
 }
 
 #[test]

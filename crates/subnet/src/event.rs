@@ -84,6 +84,8 @@ pub enum Event {
         lost: usize,
         /// Links that came back.
         back: usize,
+        /// Devices that are new, and switches that started afresh.
+        fresh: usize,
         /// Blocks of forwarding tables written for it.
         blocks: u64,
         /// MADs sent for it, these included.

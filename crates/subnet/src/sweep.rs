@@ -96,8 +96,11 @@ impl SubnetManager {
     }
 
     /// Something answers where nothing could be managed when the fabric was found.
-    pub(crate) fn answers_again(&mut self, port: PortId) {
-        if self.sweeping.changed.is_none() {
+    pub(crate) fn answers_again(&mut self, now: Time, port: PortId) {
+        if self.may_heal() {
+            self.suspect_port(now, port, "a device answers that did not");
+            self.have_patience();
+        } else if self.sweeping.changed.is_none() {
             self.sweeping.changed =
                 Some(format!("a device answers beyond {}", self.devices.fabric.port_label(port)));
             self.have_patience();
@@ -173,9 +176,15 @@ impl SubnetManager {
         if self.looked_at(node, info) {
             return;
         }
+        let is_afresh = self.is_afresh(node, info);
+        if is_afresh && self.healing.is_asking_returned() {
+            self.look_at_fresh(node, info);
+            return;
+        }
         let held = self.devices.switches[node.index()];
-        if info.state_change && info.linear_fdb_top == held.linear_fdb_top {
-            let cause = format!("{}: a port changed its state", self.devices.fabric.name(node));
+        if is_afresh || info.state_change && info.linear_fdb_top == held.linear_fdb_top {
+            let what = if is_afresh { "it has started afresh" } else { "a port changed its state" };
+            let cause = format!("{}: {what}", self.devices.fabric.name(node));
             if self.suspect(now, node, &cause) {
                 return;
             }
@@ -208,7 +217,7 @@ impl SubnetManager {
         if let Request::SetTable(node, _) = request {
             let guid = self.devices.fabric.guid(node);
             self.doubtful.insert(guid);
-            if self.mute.insert(guid) {
+            if self.mute.insert(guid) && !self.is_unsure_of(node) {
                 let name = self.devices.fabric.name(node);
                 self.healing
                     .anew

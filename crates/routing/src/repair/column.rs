@@ -261,7 +261,20 @@ impl<'a> Column<'a> {
         (row, from): (u32, u32),
         in_order: bool,
     ) -> Option<u32> {
-        let (mut at, mut wave, mut down) = (from, 0, false);
+        self.follow_on(tables, work, done, (row, from), in_order, false)
+    }
+
+    /// The same; where packets have come `down` to `from`, they must go on down to keep to the order.
+    pub(super) fn follow_on(
+        &self,
+        tables: &Tables,
+        work: &Work,
+        done: &[PatchEntry],
+        (row, from): (u32, u32),
+        in_order: bool,
+        mut down: bool,
+    ) -> Option<u32> {
+        let (mut at, mut wave) = (from, 0);
         for _ in 0..MOST_HOPS {
             if at == row {
                 return None;

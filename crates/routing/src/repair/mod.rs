@@ -16,6 +16,7 @@
 mod check;
 mod column;
 mod detour;
+mod fresh;
 mod network;
 mod patch;
 mod transition;
@@ -31,7 +32,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::islands;
 use crate::routes::Routes;
-use crate::tables::{Tables, lids_of};
+use crate::tables::{NO_ROUTE, Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
 use network::Network;
 pub use patch::{Patch, PatchEntry};
@@ -68,6 +69,8 @@ pub struct Repairer {
     back: Vec<(u32, u8)>,
     /// LIDs whose ports are cabled to another switch, or another port of it, than entries say.
     moved: Vec<u32>,
+    /// Rows of switches that are new, or were away when the engine chose: their entries are still to be found.
+    fresh: Vec<u32>,
     /// Whether an adapter has come back.
     hosts_back: bool,
     /// Why no repair will do from now on.
@@ -86,6 +89,9 @@ impl Repairer {
         let together =
             fabric.switches().all(|switch| first.is_some_and(|first| apart.together(first, switch)));
         let lids = fabric.end_ports().flat_map(|port| lids_of(fabric, port));
+        let rows = routes.tables.switches().iter().enumerate();
+        let fresh =
+            rows.filter(|&(_, &switch)| routes.tables.top_lid(switch) == 0).map(|(row, _)| row as u32);
         Some(Self {
             network: Network::new(fabric, &routes.tables, heights),
             displaced: FxHashMap::default(),
@@ -97,6 +103,7 @@ impl Repairer {
             beyond: None,
             back: Vec::new(),
             moved: Vec::new(),
+            fresh: fresh.collect(),
         })
     }
 
@@ -142,11 +149,17 @@ impl Repairer {
                 let holder = self.network.holders[row];
                 let (lost, back, hosts_back) = self.network.refresh(fabric, tables, row);
                 self.hosts_back |= hosts_back;
-                if self.network.holders[row] && !holder {
+                let fresh = self.fresh.contains(&(row as u32));
+                if self.network.holders[row] && !holder && !fresh {
                     self.beyond = Some(format!("{} has its first adapter", fabric.name(node)));
                 }
                 self.lost.extend(lost);
                 self.back.extend(back);
+                if fresh {
+                    self.network.take_own(fabric, node);
+                    let own = fabric.port(node, 0).into_iter().flat_map(|port| lids_of(fabric, port));
+                    self.moved.extend(own.filter(|&lid| tables.get(node, lid) != 0));
+                }
                 match self.network.moved_to(fabric, tables, row) {
                     Ok(moved) => self.moved.extend(moved),
                     Err(needs) => self.beyond = Some(needs.why),
@@ -207,6 +220,11 @@ impl Repairer {
             cut.extend(unreached);
             all_mended.extend(mended);
         }
+        if !self.fresh.is_empty() {
+            let (filled, away) = self.fill_fresh(fabric, tables, &entries)?;
+            entries.extend(filled);
+            cut.extend(away);
+        }
         let patch = Patch::new(entries);
         check::check(fabric, tables, network, &patch)?;
         self.mended = all_mended;
@@ -219,6 +237,10 @@ impl Repairer {
     pub fn displace(&mut self, tables: &Tables, entries: &[PatchEntry]) {
         for entry in entries {
             let before = tables.row_at(entry.row as usize)[entry.lid as usize];
+            // What had no way before was not chosen by the engine.
+            if before == NO_ROUTE {
+                continue;
+            }
             let wanted = *self.displaced.entry((entry.row, entry.lid)).or_insert(before);
             if wanted == entry.port {
                 self.displaced.remove(&(entry.row, entry.lid));
@@ -232,6 +254,9 @@ impl Repairer {
         self.back.clear();
         self.hosts_back = false;
         self.moved.clear();
+        // One without a cable has no ways yet.
+        let network = &self.network;
+        self.fresh.retain(|&row| !network.is_cabled(row));
         for lid in self.mended.drain(..) {
             self.cut.remove(&lid);
         }

@@ -1,6 +1,6 @@
 //! The live cabling between switches by rows of the tables: what a repair walks over. Flat arrays, one slot a port.
 
-use fabric::{Fabric, PortId};
+use fabric::{Fabric, NodeId, PortId};
 
 use super::NeedsEngine;
 use crate::tables::{Tables, lids_of};
@@ -79,6 +79,41 @@ impl Network {
         network
     }
 
+    /// Takes in the rows that `tables` have beyond those known, without cables yet, and new LIDs. The `low` ones go below all
+    /// others, the rest above: no path between others has to change.
+    pub fn grow(&mut self, fabric: &Fabric, tables: &Tables, low: &[NodeId]) {
+        let known = self.rows();
+        let new = &tables.switches()[known..];
+        for &node in new {
+            let end = self.first_slot[self.first_slot.len() - 1];
+            self.first_slot.push(end + u32::from(fabric.port_count(node)) + 1);
+        }
+        let slots = self.first_slot[self.first_slot.len() - 1] as usize;
+        for beyond in [&mut self.peer, &mut self.last_peer, &mut self.adapter] {
+            beyond.resize(slots, NONE);
+        }
+        self.holders.resize(tables.switches().len(), false);
+        let is_low = |&row: &u32| low.contains(&tables.switches()[row as usize]);
+        let (below, above): (Vec<u32>, Vec<u32>) =
+            (known as u32..tables.switches().len() as u32).partition(is_low);
+        self.ascending = [&below, &self.ascending, &above].into_iter().flatten().copied().collect();
+        self.heights.resize(self.ascending.len(), 0);
+        for (height, &row) in self.ascending.iter().enumerate() {
+            self.heights[row as usize] = height as u32;
+        }
+        self.owner.resize(tables.width(), NONE);
+    }
+
+    /// Notes the LIDs of a switch itself.
+    pub fn take_own(&mut self, fabric: &Fabric, node: NodeId) {
+        let Some(port) = fabric.port(node, 0) else { return };
+        for lid in lids_of(fabric, port) {
+            if let Some(owner) = self.owner.get_mut(lid as usize) {
+                *owner = port.0;
+            }
+        }
+    }
+
     pub fn rows(&self) -> usize {
         self.heights.len()
     }
@@ -146,6 +181,11 @@ impl Network {
             }
         }
         Ok(moved)
+    }
+
+    /// Whether some port has or had the LID.
+    pub fn is_owned(&self, lid: u32) -> bool {
+        self.owner.get(lid as usize).is_some_and(|&port| port != NONE)
     }
 
     /// The row beyond a port, or [`NONE`].

@@ -59,7 +59,7 @@ impl SubnetManager {
     pub(crate) fn handle(&mut self, now: Time, request: Request, mad: &Mad) {
         match request {
             Request::Local => self.found_own(&mad.get()),
-            Request::Probe(port) => self.found(port, &mad.get()),
+            Request::Probe(port) => self.found(now, port, &mad.get()),
             Request::Description(node) => self.named(node, &mad.get()),
             Request::GetSwitch(node) => self.switch_answered(node, mad.get()),
             Request::GetPort(port) | Request::GetEndPort(port) => self.port_answered(port, mad.get()),
@@ -100,7 +100,7 @@ impl SubnetManager {
     }
 
     /// A node is new, or an adapter shows another of its ports: asks what it is.
-    fn ask_about(&mut self, node: NodeId, number: u8, info: &NodeInfo) {
+    pub(crate) fn ask_about(&mut self, node: NodeId, number: u8, info: &NodeInfo) {
         if info.node_type == NodeType::SWITCH {
             self.schedule(node, Request::Description(node));
             self.schedule(node, Request::GetSwitch(node));
@@ -129,9 +129,9 @@ impl SubnetManager {
     }
 
     /// Beyond a port sits this node.
-    fn found(&mut self, via: PortId, info: &NodeInfo) {
+    fn found(&mut self, now: Time, via: PortId, info: &NodeInfo) {
         if self.phase == Phase::Up {
-            self.answers_again(via);
+            self.answers_again(now, via);
             return;
         }
         let fabric = &self.devices.fabric;
@@ -192,7 +192,8 @@ impl SubnetManager {
         if !former {
             self.forget_mappings(node);
         }
-        if info.linear_fdb_top.0 != 0 && !former {
+        // What forwards already is looked at with all the rest.
+        if info.linear_fdb_top.0 != 0 && !former && self.phase != Phase::Up {
             self.schedule(node, Request::ReadTables(node));
         }
     }
@@ -216,6 +217,11 @@ impl SubnetManager {
         let switch = self.devices.fabric.is_switch(node);
         let is_end_port = !switch || number == 0;
         if is_end_port && info.capability_mask & capability::IS_SM != 0 && self.devices.own != Some(port) {
+            if self.phase == Phase::Up {
+                // Who is the master is settled with a look at all.
+                self.comes_with_a_manager(port);
+                return;
+            }
             self.schedule(node, Request::GetManager(port));
         }
         if number == 0 {
@@ -227,11 +233,15 @@ impl SubnetManager {
             }
             return;
         }
+        if self.phase == Phase::Up && self.is_returning(port) {
+            return;
+        }
         let up = info.physical_state == PhysicalState::LINK_UP && info.port_state != PortState::DOWN;
         // Only switches pass probes on, and the manager's own adapter sends them.
         let own = self.devices.own == Some(port);
         if up && (switch || own) {
-            self.schedule(node, Request::Probe(port));
+            let new = self.phase == Phase::Up;
+            self.schedule(node, if new { Request::Identify(port) } else { Request::Probe(port) });
         }
     }
 

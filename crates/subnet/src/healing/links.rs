@@ -1,5 +1,7 @@
 //! Links that go out of the graph, and links that come back into it.
 
+use std::collections::BTreeSet;
+
 use fabric::{NodeId, NodeKind, PortId};
 use ib::{PortState, Time};
 
@@ -45,6 +47,9 @@ impl SubnetManager {
             self.lose_link_for_now(port);
             return;
         }
+        // What one end has gone through, so has the other.
+        let state = &mut self.devices.ports[peer.index()].port_state;
+        *state = (*state).min(PortState::INITIALIZE);
         for end in [port, peer] {
             if !self.healing.raise.contains(&end) {
                 self.healing.raise.push(end);
@@ -101,6 +106,10 @@ impl SubnetManager {
     /// Puts links that came back into the graph and their ports into service.
     pub(super) fn begin_raise(&mut self) {
         self.healing.stage = Stage::Raise(Raising::Ask);
+        if !self.knows_all_new() {
+            return;
+        }
+        let mut unreached = false;
         for (a, b) in std::mem::take(&mut self.healing.returned) {
             let fabric = &mut self.devices.fabric;
             let end = |fabric: &fabric::Fabric, port| (fabric.node_of(port), fabric.port_number(port));
@@ -114,48 +123,71 @@ impl SubnetManager {
                 heal.back += 1;
             }
             for port in [a, b] {
-                self.give_back_lid(port);
-            }
-            for port in [a, b] {
                 let node = self.devices.fabric.node_of(port);
                 self.healing.changed.insert(node);
-                self.reached[node.index()] = true;
+                unreached |= !self.reached[node.index()];
                 self.healing.raise.push(port);
-                if self.devices.fabric.is_switch(node) {
-                    // It may have started afresh meanwhile: then its table is empty.
-                    self.schedule(node, Request::Sweep(node));
-                }
-                if !self.devices.fabric.is_switch(node) && self.devices.fabric.kind(node) != NodeKind::Router
-                {
-                    self.schedule(node, Request::GetPartitions(port));
-                }
             }
+        }
+        let again = if unreached { self.reach_again() } else { Vec::new() };
+        self.admit(&again);
+        if self.healing.anew.is_some() {
+            return;
         }
         self.healing.raise.sort_unstable();
         self.healing.raise.dedup();
-        for port in self.healing.raise.clone() {
-            self.schedule(self.devices.fabric.node_of(port), Request::Refresh(port));
+        let raise = self.healing.raise.clone();
+        let nodes: BTreeSet<NodeId> = raise.iter().map(|&port| self.devices.fabric.node_of(port)).collect();
+        for switch in nodes {
+            if !self.devices.fabric.is_switch(switch) {
+                continue;
+            }
+            // It may have started afresh meanwhile: then its table is empty.
+            self.schedule(switch, Request::Sweep(switch));
+        }
+        for port in raise {
+            let node = self.devices.fabric.node_of(port);
+            self.schedule(node, Request::Refresh(port));
+            let kind = self.devices.fabric.kind(node);
+            if !matches!(kind, NodeKind::Switch | NodeKind::Router) {
+                self.schedule(node, Request::GetPartitions(port));
+            }
         }
     }
 
-    /// A host that was away when tables were computed anew has its LID on record.
-    fn give_back_lid(&mut self, port: PortId) {
-        let fabric = &mut self.devices.fabric;
-        if fabric.is_switch(fabric.node_of(port)) || fabric.lid(port) != ib::Lid::NONE {
-            return;
-        }
-        match self.config.known_lids.get(&fabric.port_guid(port)) {
-            Some(&lid) => {
-                fabric.set_lid(port, lid, 0);
-                if let Some(owner) = self.healing.owner.get_mut(lid.0 as usize) {
-                    *owner = Some(port);
+    /// Devices that no way led to, and to which one leads again, with all that hangs on them: switches are asked how they are.
+    fn reach_again(&mut self) -> Vec<NodeId> {
+        let before = self.reached.clone();
+        let fabric = &self.devices.fabric;
+        let mut left: Vec<NodeId> = fabric.nodes().filter(|node| before[node.index()]).collect();
+        let own = self.devices.own.map(|own| fabric.node_of(own));
+        while let Some(node) = left.pop() {
+            // Adapters pass nothing on, but for what the manager's own sends.
+            if !fabric.is_switch(node) && own != Some(node) {
+                continue;
+            }
+            for (_, peer) in fabric.neighbors(node) {
+                let beyond = fabric.node_of(peer);
+                if !std::mem::replace(&mut self.reached[beyond.index()], true) {
+                    left.push(beyond);
                 }
             }
-            None => {
-                let label = fabric.port_label(port);
-                self.healing.anew.get_or_insert_with(|| format!("{label} has no LID yet"));
-            }
         }
+        let again = |node: &NodeId| self.reached[node.index()] && !before[node.index()];
+        let nodes: Vec<NodeId> = fabric.nodes().filter(again).collect();
+        let switches: Vec<NodeId> = nodes.iter().copied().filter(|&node| fabric.is_switch(node)).collect();
+        let cut = self.devices.reroute(&switches, &self.reached);
+        self.cut_off(&cut);
+        for switch in switches {
+            self.healing.changed.insert(switch);
+            // All was computed anew while it was away: what it holds is of old.
+            let has_row = self.tables.as_ref().is_some_and(|tables| tables.top_lid(switch) > 0);
+            if !has_row && self.devices.switches[switch.index()].linear_fdb_top != ib::Lid::NONE {
+                self.healing.unsure.insert(switch);
+            }
+            self.schedule(switch, Request::Sweep(switch));
+        }
+        nodes
     }
 
     /// What ports hold is known: writes what they should hold and takes them to ARMED.
@@ -164,7 +196,16 @@ impl SubnetManager {
             self.look_anew(now, cause);
             return;
         }
+        if self.has_to_restore() {
+            self.begin_restore();
+            return;
+        }
         self.healing.stage = Stage::Raise(Raising::Arm);
+        for node in std::mem::take(&mut self.healing.new) {
+            if self.devices.fabric.is_switch(node) {
+                self.schedule(node, Request::SetPort(self.devices.management_port(node)));
+            }
+        }
         for port in self.healing.raise.clone() {
             let node = self.devices.fabric.node_of(port);
             let waits = self.devices.ports[port.index()].port_state == PortState::INITIALIZE;

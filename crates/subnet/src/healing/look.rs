@@ -49,22 +49,38 @@ impl SubnetManager {
         if self.healing.stage != Stage::Look {
             return false;
         }
-        if info.linear_fdb_top != self.devices.switches[switch.index()].linear_fdb_top {
+        let is_afresh = self.is_afresh(switch, info);
+        if is_afresh {
+            self.starts_afresh(switch, info);
+        } else if info.linear_fdb_top != self.devices.switches[switch.index()].linear_fdb_top {
             let name = self.devices.fabric.name(switch);
             self.healing.anew.get_or_insert_with(|| format!("{name} has started afresh"));
             return true;
         }
-        self.devices.switches[switch.index()].state_change = true;
-        self.schedule(switch, Request::SetSwitch(switch));
+        self.clear_change(switch);
         let fabric = &self.devices.fabric;
         let own = |port: &PortId| fabric.node_of(*port) == switch;
         let ports: Vec<PortId> = self.healing.to_examine.iter().copied().filter(own).collect();
-        if whole {
+        if whole || is_afresh {
             self.examine_all(switch);
         } else {
             ports.into_iter().for_each(|port| self.examine(port));
         }
         true
+    }
+
+    /// A switch that is asked about otherwise has started afresh: looks at it in the same way.
+    pub(crate) fn look_at_fresh(&mut self, switch: NodeId, info: SwitchInfo) {
+        self.starts_afresh(switch, info);
+        self.clear_change(switch);
+        for port in self.devices.fabric.ports(switch) {
+            self.examine(port);
+        }
+    }
+
+    fn clear_change(&mut self, switch: NodeId) {
+        self.devices.switches[switch.index()].state_change = true;
+        self.schedule(switch, Request::SetSwitch(switch));
     }
 
     fn examine(&mut self, port: PortId) {
@@ -119,22 +135,24 @@ impl SubnetManager {
 
     /// What sits beyond a port that has come up.
     pub(crate) fn identified(&mut self, port: PortId, info: &NodeInfo) {
+        let known = self.devices.by_guid(info.node_guid).or_else(|| self.meet(port, info));
         let fabric = &self.devices.fabric;
-        let known = self.devices.by_guid(info.node_guid);
         let beyond = known.and_then(|node| fabric.port(node, info.local_port));
         let (Some(node), Some(beyond)) = (known, beyond) else {
             self.healing.anew.get_or_insert_with(|| format!("a new device at {}", fabric.port_label(port)));
             return;
         };
         let taken = fabric.peer(beyond).is_some() || beyond == port;
-        let knows = !fabric.is_switch(node) || self.reached[node.index()];
-        if taken || !knows || fabric.port_count(node) != info.port_count {
+        if taken || fabric.port_count(node) != info.port_count {
             let label = fabric.port_label(port);
             self.healing.anew.get_or_insert_with(|| format!("another device than before at {label}"));
             return;
         }
         if self.is_held_down(port) {
             return;
+        }
+        if !fabric.is_switch(node) {
+            self.devices.fabric.set_port_guid(beyond, info.port_guid);
         }
         let pair = (port.min(beyond), port.max(beyond));
         if !self.healing.returned.contains(&pair) {

@@ -8,11 +8,13 @@
 //! every port of the switch. The change bit is cleared first, so that whatever happens later is told again. *Repair*:
 //! [`routing::Repairer`] finds new ways and proves them. *Write*: the changed blocks of one wave in any order, those
 //! nearest the failure first; then the next wave. *Raise*: ports that came back go into service before anything is
-//! sent over them.
+//! sent over them, and what is new beyond them is taken in ([`fresh`]).
 //!
-//! What happens during a heal waits for the end of the wave, and is one repair with what is left of the first.
+//! What happens during a heal is looked at while the wave at hand is written, and is one repair with what is left of the
+//! first.
 
 mod flapping;
+mod fresh;
 mod links;
 mod look;
 mod spread;
@@ -48,6 +50,8 @@ pub(crate) enum Stage {
     Repair,
     /// Writes a wave of blocks.
     Write,
+    /// Writes to switches that started afresh what they are to hold.
+    Restore,
     /// Brings ports into service.
     Raise(Raising),
 }
@@ -80,10 +84,18 @@ pub(crate) struct Healing {
     changed: BTreeSet<NodeId>,
     /// Links that came back and are not in the graph yet.
     returned: Vec<(PortId, PortId)>,
+    /// Devices that are new: not in the tables yet, nor cabled in the graph.
+    new: BTreeSet<NodeId>,
+    /// Switches that started afresh and are not written yet.
+    blank: BTreeSet<NodeId>,
+    /// Switches that did not confirm a block of their table, and those that are being restored: what they hold is not known.
+    unsure: BTreeSet<NodeId>,
     /// Ports to bring into service.
     raise: Vec<PortId>,
     /// Waves that are not written yet.
     waves: VecDeque<Vec<PatchEntry>>,
+    /// Whether switches were told that more LIDs have a route than before.
+    tops_raised: bool,
     /// Whether waves were given up because something else happened.
     undone: bool,
     /// How many entries a rebalance at hand changes.
@@ -110,11 +122,17 @@ struct Heal {
     cause: String,
     lost: usize,
     back: usize,
+    fresh: usize,
     mads: u64,
     blocks: u64,
 }
 
 impl Healing {
+    /// Whether links that came back are being asked about.
+    pub fn is_asking_returned(&self) -> bool {
+        self.stage == Stage::Raise(Raising::Ask)
+    }
+
     /// Forgets all but how often links have flapped. What is computed meanwhile is of no use any more.
     pub fn restart(&mut self) {
         let flapping = std::mem::take(&mut self.flapping);
@@ -182,12 +200,7 @@ impl SubnetManager {
     pub(crate) fn suspect(&mut self, now: Time, switch: NodeId, cause: &str) -> bool {
         let fabric = &self.devices.fabric;
         let known = self.reached.get(switch.index()).is_some_and(|&reached| reached);
-        if self.phase != Phase::Up
-            || self.healing.repairer.is_none()
-            || !known
-            || !fabric.is_switch(switch)
-            || self.sweeping.is_due_anew()
-        {
+        if !self.may_heal() || !known || !fabric.is_switch(switch) {
             return false;
         }
         self.healing.suspects.insert(switch);
@@ -195,8 +208,13 @@ impl SubnetManager {
         true
     }
 
+    /// Whether changes can be healed without a look at the whole fabric.
+    pub(crate) fn may_heal(&self) -> bool {
+        self.phase == Phase::Up && self.healing.repairer.is_some() && !self.sweeping.is_due_anew()
+    }
+
     /// A single port is to be looked at.
-    fn suspect_port(&mut self, now: Time, port: PortId, cause: &str) {
+    pub(crate) fn suspect_port(&mut self, now: Time, port: PortId, cause: &str) {
         self.healing.ports.insert(port);
         self.begin_heal(now, cause);
     }
@@ -209,10 +227,16 @@ impl SubnetManager {
             cause: cause.to_owned(),
             lost: 0,
             back: 0,
+            fresh: 0,
             mads,
             blocks,
         });
-        if self.healing.stage == Stage::Idle {
+        if self.healing.stage == Stage::Write {
+            // What is being written may wait for a switch that is gone: that is seen at once. The rest is part of what comes.
+            self.healing.undone = true;
+            self.healing.waves.clear();
+        }
+        if matches!(self.healing.stage, Stage::Idle | Stage::Write) {
             self.healing.stage = Stage::Gather(now + GATHER);
         }
     }
@@ -262,6 +286,7 @@ impl SubnetManager {
             Stage::Idle | Stage::Gather(_) | Stage::Repair => return false,
             Stage::Look => self.end_look(now),
             Stage::Write => self.next_wave(now),
+            Stage::Restore => self.end_restore(now),
             Stage::Raise(Raising::Ask) => self.arm_raised(now),
             Stage::Raise(Raising::Arm) => self.activate_raised(),
             Stage::Raise(Raising::Activate) => self.end_raise(now),
@@ -308,6 +333,8 @@ impl SubnetManager {
             self.look_anew(now, cause);
         } else if self.is_disturbed() {
             self.begin_look();
+        } else if self.has_to_restore() {
+            self.begin_restore();
         } else if !self.healing.returned.is_empty() || !self.healing.raise.is_empty() {
             self.begin_raise();
         } else {
@@ -324,7 +351,7 @@ impl SubnetManager {
             return;
         }
         let Some(heal) = self.healing.heal.take() else { return };
-        if heal.lost + heal.back == 0 {
+        if heal.lost + heal.back + heal.fresh == 0 {
             return;
         }
         // What stands where the engine put it cannot be spread better, unless something came back that it did not know of.
@@ -336,6 +363,7 @@ impl SubnetManager {
             cause: heal.cause,
             lost: heal.lost,
             back: heal.back,
+            fresh: heal.fresh,
             blocks: self.counts.blocks_written() - heal.blocks,
             mads: self.counts.sent_in_all() - heal.mads,
             seconds: now.since(heal.began).as_secs_f64(),

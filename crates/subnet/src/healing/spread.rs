@@ -46,6 +46,7 @@ pub struct Solution {
 struct Better {
     patch: Patch,
     repairer: Option<Repairer>,
+    heights: Vec<u32>,
     routing: String,
 }
 
@@ -56,20 +57,20 @@ impl Task {
         Solution { better, stopped: self.stopped }
     }
 
-    /// Proven tables whose paths climb by the same order as those in service, and how to come to them.
+    /// Proven tables whose paths climb by an order that those in service keep to, and how to come to them.
     fn better(&self) -> Option<Better> {
         let (routes, routing) = self.routes().ok()?;
-        if routes.lanes.count() != 1 || routes.heights.as_deref() != Some(&self.heights) {
-            return None;
-        }
+        let heights = routes.heights.clone().filter(|_| routes.lanes.count() == 1)?;
+        // Where the order is another one, the tables in service may keep to it all the same.
+        let known = if heights == self.heights { Old::InOrder } else { Old::Unknown };
         if self.is_stopped() || !verify_routes(&self.fabric, &routes).is_clean() {
             return None;
         }
         let tables = self.tables.upgrade()?;
         let stop = || self.is_stopped();
-        let patch = transition(&self.fabric, &self.heights, &tables, &routes.tables, Old::InOrder, &stop)?;
+        let patch = transition(&self.fabric, &heights, &tables, &routes.tables, known, &stop)?;
         drop(tables);
-        Some(Better { patch, repairer: Repairer::new(&self.fabric, &routes), routing })
+        Some(Better { patch, repairer: Repairer::new(&self.fabric, &routes), heights, routing })
     }
 
     fn routes(&self) -> Result<(Routes, String), RouteError> {
@@ -113,8 +114,9 @@ impl SubnetManager {
             self.rebalance_later(now);
             return;
         }
-        let Some(Better { patch, repairer, routing }) = solution.better else { return };
+        let Some(Better { patch, repairer, heights, routing }) = solution.better else { return };
         self.healing.repairer = repairer;
+        self.heights = Some(heights);
         self.routing = Some(routing);
         self.write_rebalance(now, &patch);
         self.advance(now);

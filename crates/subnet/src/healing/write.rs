@@ -34,7 +34,7 @@ impl SubnetManager {
     pub(super) fn next_wave(&mut self, now: Time) {
         if self.is_disturbed() || self.healing.anew.is_some() {
             // What is left of this repair is part of the next one.
-            self.healing.undone |= !self.healing.waves.is_empty();
+            self.healing.undone = true;
             self.healing.waves.clear();
             self.after_write(now);
             return;
@@ -44,6 +44,9 @@ impl SubnetManager {
                 return;
             }
         }
+        if self.raise_tops() {
+            return;
+        }
         if let Some(repairer) = &mut self.healing.repairer {
             repairer.settle();
         }
@@ -52,6 +55,7 @@ impl SubnetManager {
 
     /// Takes a patch to write, wave by wave.
     pub(crate) fn write_in_waves(&mut self, patch: &Patch) {
+        self.healing.tops_raised = false;
         self.healing.waves = patch.waves().map(<[PatchEntry]>::to_vec).collect();
     }
 
@@ -62,6 +66,23 @@ impl SubnetManager {
             self.write_wave(wave);
         }
         wave.is_some()
+    }
+
+    /// Tells switches that more LIDs have a route than before; says whether there were any.
+    fn raise_tops(&mut self) -> bool {
+        // Who refuses is not asked again.
+        if std::mem::replace(&mut self.healing.tops_raised, true) {
+            return false;
+        }
+        let Some(tables) = &self.tables else { return false };
+        let lacks = |node: &NodeId| {
+            self.reached[node.index()]
+                && tables.top_lid(*node) > self.devices.switches[node.index()].linear_fdb_top.0
+        };
+        for switch in tables.switches().iter().copied().filter(lacks).collect::<Vec<_>>() {
+            self.schedule(switch, Request::SetSwitch(switch));
+        }
+        !self.exchange.is_idle()
     }
 
     /// Writes a rebalance while the fabric is in service.
@@ -90,6 +111,10 @@ impl SubnetManager {
 
     /// No repair will do: the engine computes all anew over the graph as it is.
     pub(super) fn reroute_all(&mut self, now: Time, why: &str) {
+        if !self.healing.new.is_empty() {
+            self.look_anew(now, why.to_owned());
+            return;
+        }
         self.say(Event::Reroute { cause: why.to_owned() });
         let cause = self.healing.heal.take().map_or_else(String::new, |heal| heal.cause);
         self.healing.restart();

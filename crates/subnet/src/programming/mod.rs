@@ -198,7 +198,9 @@ impl SubnetManager {
     /// What a switch is to hold. Where it holds it already, equal to what it holds.
     fn wanted_switch(&self, node: NodeId) -> SwitchInfo {
         let held = self.devices.switches[node.index()];
-        let top = self.tables.as_ref().map_or(0, |tables| tables.top_lid(node));
+        // One that started afresh forwards nothing until its table is written.
+        let tables = self.tables.as_ref().filter(|_| !self.is_blank(node));
+        let top = tables.map_or(0, |tables| tables.top_lid(node));
         SwitchInfo {
             linear_fdb_top: ib::Lid(top),
             life_time_value: self.config.packet_life_time,
@@ -210,7 +212,7 @@ impl SubnetManager {
 
     /// What a switch held before, as far as it is known: none of it where it is fresh.
     pub(crate) fn held_row(&self, node: NodeId) -> Option<&[u8]> {
-        if self.cleared {
+        if self.cleared || self.holds_who_knows(node) {
             return None;
         }
         let fresh = self.devices.switches[node.index()].linear_fdb_top.0 == 0;

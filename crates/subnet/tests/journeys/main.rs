@@ -14,6 +14,7 @@
 //! | `faults` | devices that are silent, slow, double or mad; cables that cannot be |
 //! | `traffic` | how many MADs, how many at once, how many lost |
 //! | `changes` | light sweeps and traps |
+//! | `fresh` | new devices, and switches that start afresh |
 //! | `spreading` | paths are spread anew some time after a change |
 //! | `managers` | two managers on one fabric |
 //! | `properties` | random fabrics on random wires |
@@ -26,6 +27,7 @@ mod bring_up;
 mod changes;
 mod fabrics;
 mod faults;
+mod fresh;
 mod judges;
 mod lanes;
 mod lids;

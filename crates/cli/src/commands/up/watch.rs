@@ -138,11 +138,15 @@ impl Watcher {
             Event::Trap { number, from, text } => {
                 self.line(time, &format!("trap {number} from LID {from}: {text}"))
             }
-            Event::Healed { lost, back, blocks, mads, seconds: took, .. } => {
+            Event::Healed { lost, back, fresh, blocks, mads, seconds: took, .. } => {
+                let new = match fresh {
+                    0 => String::new(),
+                    _ => format!(", {} new or restarted", count(*fresh as u64, "device")),
+                };
                 self.line(
                     time,
                     &format!(
-                        "{} after {}: {} lost, {back} back; {} written, {} sent",
+                        "{} after {}: {} lost, {back} back{new}; {} written, {} sent",
                         self.style.green_bold("healed"),
                         seconds(*took),
                         count(*lost as u64, "link"),
