@@ -5,6 +5,8 @@ use pool::stock::Demand;
 
 use fabric::index;
 
+use crate::network::Want;
+
 index! {
     /// A job. Numbers are dense, in the order of submission.
     JobIndex
@@ -58,6 +60,8 @@ pub struct Job {
     pub most_parts: u32,
     /// The most parts of it on one node, where it wants to be spread.
     pub most_a_node: Option<u32>,
+    /// What it wants of where its parts are in the fabric.
+    pub wants: Vec<Want>,
     /// How long it runs at the most, in milliseconds; nothing where nobody knows.
     pub limit_ms: Option<u64>,
     /// What stopping it costs; nothing where it must not be stopped.
@@ -80,6 +84,7 @@ impl Job {
             parts: 1,
             most_parts: 1,
             most_a_node: None,
+            wants: Vec::new(),
             limit_ms: None,
             checkpoint: None,
             deadline_ms: None,

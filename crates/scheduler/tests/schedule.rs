@@ -1,12 +1,17 @@
 //! The queue: what holds for any jobs on any small cluster, and what other schedulers get wrong.
 
+use fabric::generate::FatTreeSpec;
 use jiff::civil::Time;
 use pool::calendar::{Calendar, Days, Window};
+use pool::formats::{Equipment, from_fabric};
 use pool::stock::{Capacity, Demand, ModelSet, WHOLE_GPU};
 use pool::tenants::{Tenants, Wanted};
-use pool::{Stock, TenantIndex};
+use pool::{Pool, Stock, TenantIndex};
 use proptest::prelude::*;
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
 use scheduler::job::{After, Checkpoint, Job, JobIndex, Refusal, Work};
+use scheduler::network::{Level, Locality, NodePorts, Want};
 use scheduler::schedule::{Backfill, Config, Decision, Phase, Scheduler, Wait};
 use scheduler::simulate::{Arrival, simulate};
 
@@ -237,6 +242,50 @@ fn who_has_least_of_its_share_comes_first() {
     let now = started(&scheduler.decide(1));
     let count = |of: &[JobIndex]| now.iter().filter(|job| of.contains(job)).count();
     assert_eq!((count(&a), count(&b)), (5, 3), "{now:?}");
+}
+
+/// Racks of 18 nodes with 4 GPUs, each the hosts of one leaf of a tree.
+fn racks(count: u32) -> (Pool, Locality) {
+    let spec = FatTreeSpec { levels: Some(2), hosts: Some(count * 18), radix: 36, ..FatTreeSpec::default() };
+    let fabric = spec.build().unwrap();
+    let equipment = Equipment { gpus_per_node: 4, ..Equipment::default() };
+    let pool = from_fabric("racks", &fabric, &equipment).unwrap();
+    let ports = NodePorts::of(&fabric, &pool);
+    let locality = Locality::new(&fabric, &pool, &ports);
+    (pool, locality)
+}
+
+/// Kueue strews small jobs over every rack, so that no rack of 72 GPUs stays whole.
+#[test]
+fn small_jobs_leave_racks_whole() {
+    let (pool, locality) = racks(8);
+    let stock = Stock::of(&pool).unwrap();
+    let want = Want { level: Level::Leaf, required: true };
+    let mut scheduler = scheduler(Config::default(), stock, Tenants::default()).with_locality(locality);
+    let mut chance = Xoshiro256PlusPlus::seed_from_u64(5);
+    let mut running = Vec::new();
+    for step in 0..4000_u64 {
+        // About half of the GPUs are in use by jobs of one to four.
+        if scheduler.stock().gpu_taken_total_milli() < 8 * 72 * 500 {
+            let gpus = [1, 1, 2, 4][(chance.next_u64() % 4) as usize];
+            scheduler.submit(gang("small", 1, gpus), step).unwrap();
+        } else {
+            let at = (chance.next_u64() % running.len() as u64) as usize;
+            scheduler.ended(running.swap_remove(at), true, step).unwrap();
+        }
+        running.extend(started(&scheduler.decide(step)));
+    }
+    let rack = Job { wants: vec![want], ..gang("rack", 18, 4) };
+    let wide = Job { wants: vec![want], ..gang("wide", 19, 4) };
+    assert_eq!(
+        scheduler.submit(wide, 4000).unwrap_err().to_string(),
+        "19 members are required in one leaf, and the largest could take, empty, 18"
+    );
+    let jobs: Vec<_> = (0..8).map(|_| scheduler.submit(rack.clone(), 4000).unwrap()).collect();
+    let whole = started(&scheduler.decide(4000));
+    assert!(whole.len() >= 2, "{} racks are whole", whole.len());
+    let why = scheduler.explain(jobs[7], 4000).unwrap();
+    assert!(matches!(why.wait, Some(Wait::Room { .. } | Wait::Place(_))), "{why}");
 }
 
 /// Office hours are inference's with three quarters of 32 GPUs, from nine to six; half an hour before, training gives back.

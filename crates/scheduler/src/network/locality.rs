@@ -63,7 +63,7 @@ impl Level {
     }
 
     /// The word for it in a sentence.
-    pub(super) const fn phrase(self) -> &'static str {
+    pub(crate) const fn phrase(self) -> &'static str {
         match self {
             Self::NvlinkDomain => "NVLink domain",
             Self::Leaf => "leaf",

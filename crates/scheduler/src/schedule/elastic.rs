@@ -1,6 +1,8 @@
 //! Jobs that can use more parts than they need grow while nobody waits for room; who needs the room gets it back.
 
-use super::place::Grants;
+use pool::NodeIndex;
+
+use super::place::{self, Grants};
 use super::{Decision, Phase, Scheduler};
 use crate::job::JobIndex;
 
@@ -37,7 +39,18 @@ impl Scheduler {
         if turns.is_some_and(|turns| turns.bars((work, false), amount, now_ms, entry.ends_ms).is_some()) {
             return None;
         }
-        let grant = self.policy.choose(&self.cluster, &self.classes, class)?;
+        let grant = match self.near(job) {
+            Some(nodes) => {
+                let entry = &self.entries[job.index()];
+                let stock = self.cluster.stock();
+                let room = |node: &NodeIndex| place::room_on(stock, *node, &entry.job);
+                let fullest =
+                    nodes.into_iter().filter(|node| room(node) > 0).min_by_key(|node| (room(node), *node));
+                place::one(stock, fullest?, &entry.job)?
+            }
+            None => self.policy.choose(&self.cluster, &self.classes, class)?,
+        };
+        let entry = &self.entries[job.index()];
         let here = entry.grants.iter().filter(|other| other.node == grant.node).count();
         if entry.job.most_a_node.is_some_and(|most| here >= most as usize)
             || self.charge(job, amount).is_err()
@@ -50,6 +63,15 @@ impl Scheduler {
         entry.grants.push(grant);
         self.count(job, &[grant], true);
         Some(grant)
+    }
+
+    /// The nodes that a job requires its parts to be on, by where those it has are; nothing where it requires none.
+    fn near(&self, job: JobIndex) -> Option<Vec<NodeIndex>> {
+        let entry = &self.entries[job.index()];
+        let locality = self.locality.as_ref()?;
+        let level = entry.job.wants.iter().filter(|want| want.required).map(|want| want.level).min()?;
+        let node = entry.grants.first()?.node;
+        Some(locality.nodes(level, locality.group(level, node)).collect())
     }
 
     /// Takes places beyond its need away from an elastic job.

@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::promises::UNKNOWN_MS;
 use super::{Phase, Scheduler, place};
 use crate::job::JobIndex;
+use crate::network::{Ask, choose};
 
 /// What a job waits for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -40,6 +41,8 @@ pub enum Wait {
         /// Of those, on nodes that have no room for one of its parts.
         unusable_gpu_milli: u64,
     },
+    /// There is room, but not where it requires it.
+    Place(String),
     /// There is room, but it is promised to jobs before it.
     Promised,
 }
@@ -149,7 +152,10 @@ impl Scheduler {
             }
         }
         if room >= u64::from(entry.job.parts) {
-            return Wait::Promised;
+            let capacity = place::room(stock, &entry.job);
+            let ask = Ask { capacity: &capacity, members: entry.job.parts, wants: &entry.job.wants, most: 1 };
+            let refusal = self.locality.as_ref().and_then(|locality| choose(locality, &ask).err());
+            return refusal.map_or(Wait::Promised, |refusal| Wait::Place(refusal.to_string()));
         }
         Wait::Room { parts: entry.job.parts, room, idle_gpu_milli: idle, unusable_gpu_milli: unusable }
     }
@@ -185,6 +191,7 @@ impl fmt::Display for Wait {
                 gpus(*idle_gpu_milli),
                 gpus(*unusable_gpu_milli)
             ),
+            Self::Place(refusal) => f.write_str(refusal),
             Self::Promised => f.write_str("there is room, but it is promised to jobs before it"),
         }
     }

@@ -6,12 +6,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::place::Grants;
+use super::place::{self, Grants};
 use super::promises::{Promise, UNKNOWN_MS};
+use super::shapes::ShapeIndex;
 use super::waiting::Walk;
 use super::{Backfill, Decision, Phase, Scheduler};
 use crate::job::JobIndex;
-use crate::placement::ClassIndex;
 
 /// Promises are computed anew once so many jobs have ended before their time.
 const EARLY_ENDS: u32 = 64;
@@ -34,7 +34,7 @@ enum Tried {
 struct Look {
     decisions: Vec<Decision>,
     /// What has no room for the rest of the look.
-    full: FxHashSet<(ClassIndex, u32, Option<u32>)>,
+    full: FxHashSet<ShapeIndex>,
     searches: usize,
     plans: u32,
 }
@@ -176,7 +176,7 @@ impl Scheduler {
     ) -> Tried {
         let entry = &self.entries[job.index()];
         let parts = entry.job.parts;
-        let class = (entry.class, parts, entry.job.most_a_node);
+        let shape = entry.shape;
         let amount = entry.job.gpu_milli(parts);
         let tenant = entry.job.tenant.filter(|_| !self.tenants.is_empty());
         if tenant.is_some_and(|tenant| self.tenants.available(tenant) < amount) {
@@ -197,12 +197,12 @@ impl Scheduler {
             return Tried::Started;
         }
         let binds = |promise: &Promise| promise.pinned || before(promise);
-        if amount > self.cluster.stock().gpu_free_total_milli() || look.full.contains(&class) {
+        if amount > self.cluster.stock().gpu_free_total_milli() || look.full.contains(&shape) {
             return Tried::Room;
         }
         let Some(mut grants) = self.find(job) else {
             look.searches += 1;
-            look.full.insert(class);
+            look.full.insert(shape);
             return Tried::Room;
         };
         if !self.promises.allow(job, &grants, until_ms, binds) {
@@ -234,12 +234,9 @@ impl Scheduler {
         if parts > 1 && !self.has_room(job) {
             return None;
         }
-        let most = entry.job.most_a_node.filter(|_| parts > 1);
-        if most.is_some() {
-            let stock = self.cluster.stock();
-            let room = super::place::room(stock, &entry.job);
-            let seats = super::place::pack(&room, parts)?;
-            let grants = super::place::grants(stock, &entry.job.demand, &seats);
+        if parts > 1 && (self.locality.is_some() || entry.job.most_a_node.is_some()) {
+            let room = place::room_in(&self.cluster, &entry.job);
+            let grants = place::gang(self.locality.as_ref(), &entry.job, self.cluster.stock(), &room)?;
             return self.allocate(&grants).then_some(grants);
         }
         let mut grants = Grants::new();
@@ -324,8 +321,7 @@ impl Scheduler {
         let entry = &self.entries[job.index()];
         let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
         promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
-            let seats = super::place::pack(room, entry.job.parts)?;
-            Some(super::place::grants(stock, &entry.job.demand, &seats))
+            place::gang(self.locality.as_ref(), &entry.job, stock, room)
         });
         self.promises = promises;
     }
@@ -347,8 +343,7 @@ impl Scheduler {
             promises.forget(job, &running);
             let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
             let new_ms = promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
-                let seats = super::place::pack(room, entry.job.parts)?;
-                Some(super::place::grants(stock, &entry.job.demand, &seats))
+                place::gang(self.locality.as_ref(), &entry.job, stock, room)
             });
             if new_ms.is_none_or(|new_ms| new_ms > old_ms) {
                 promises = before;

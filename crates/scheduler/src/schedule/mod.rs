@@ -13,6 +13,7 @@ mod look;
 mod place;
 mod preempt;
 mod promises;
+mod shapes;
 mod shares;
 mod turns;
 mod waiting;
@@ -22,12 +23,11 @@ use std::collections::BTreeSet;
 use pool::stock::{Grant, StockError};
 use pool::tenants::{ChargeError, Tenants};
 use pool::{NodeIndex, Stock};
-use rustc_hash::FxHashMap;
 
 use crate::job::{Job, JobIndex, Refusal};
+use crate::network::Locality;
 use crate::placement::{ClassIndex, Classes, Cluster};
 use crate::policy::Policy;
-use crate::replay::never::why_never;
 
 pub use config::{Backfill, Config};
 pub use explain::{Explanation, Wait};
@@ -35,6 +35,7 @@ pub use place::Grants;
 pub use promises::UNKNOWN_MS;
 
 use promises::{LATE_MS, Promises, Running};
+use shapes::{ShapeIndex, Shapes};
 use shares::Shares;
 use turns::Turns;
 use waiting::{Place, Rank, Waiting};
@@ -112,6 +113,7 @@ pub enum CallError {
 struct Entry {
     job: Job,
     class: ClassIndex,
+    shape: ShapeIndex,
     phase: Phase,
     submitted_ms: u64,
     started_ms: u64,
@@ -156,8 +158,8 @@ pub struct Scheduler {
     fresh: Vec<JobIndex>,
     /// Whether room or quota came free since the last look.
     freed: bool,
-    /// For each shape of job what keeps it from ever starting, if anything does.
-    never: FxHashMap<(ClassIndex, u32, Option<u32>), Option<String>>,
+    shapes: Shapes,
+    locality: Option<Locality>,
     /// Whether what promises count on has changed otherwise than by starts and early ends.
     stale: bool,
     /// Ends earlier than promised ones counted on, since promises were made.
@@ -191,7 +193,8 @@ impl Scheduler {
             promises: Promises::default(),
             fresh: Vec::new(),
             freed: false,
-            never: FxHashMap::default(),
+            shapes: Shapes::default(),
+            locality: None,
             stale: false,
             early_ends: 0,
             elastic: BTreeSet::new(),
@@ -200,12 +203,19 @@ impl Scheduler {
         }
     }
 
+    /// Lets the gangs of jobs to come be placed by who is near whom in the fabric.
+    #[must_use]
+    pub fn with_locality(mut self, locality: Locality) -> Self {
+        self.locality = Some(locality);
+        self
+    }
+
     /// Takes a job into the queue.
     ///
     /// # Errors
     /// Where it could never start, and what is in the way. Then nothing was changed.
     pub fn submit(&mut self, job: Job, now_ms: u64) -> Result<JobIndex, Refusal> {
-        self.check(&job)?;
+        let (class, shape) = self.check(&job)?;
         let index = JobIndex(self.entries.len() as u32);
         let mut held_by = 0;
         for after in &job.after {
@@ -225,7 +235,8 @@ impl Scheduler {
             }
         }
         self.entries.push(Entry {
-            class: self.classes.class(&job.demand),
+            class,
+            shape,
             phase: if held_by > 0 { Phase::Held } else { Phase::Waiting },
             submitted_ms: now_ms,
             started_ms: 0,
@@ -243,7 +254,7 @@ impl Scheduler {
         Ok(index)
     }
 
-    fn check(&mut self, job: &Job) -> Result<(), Refusal> {
+    fn check(&mut self, job: &Job) -> Result<(ClassIndex, ShapeIndex), Refusal> {
         if job.parts == 0 || job.most_parts < job.parts {
             return Err(Refusal::Parts { parts: job.parts, most: job.most_parts });
         }
@@ -266,23 +277,9 @@ impl Scheduler {
                 return Err(Refusal::Quota { tenant, wanted, most, because });
             }
         }
-        let class = (self.classes.class(demand), job.parts, job.most_a_node);
-        let stock = self.cluster.stock();
-        let reason = self.never.entry(class).or_insert_with(|| {
-            why_never(stock, &job.demand, job.parts).or_else(|| {
-                let most = job.most_a_node?;
-                let nodes: Vec<_> = stock.nodes().collect();
-                let room = place::room(&stock.reordered(&nodes), job);
-                let room: u64 = room.iter().map(|&room| u64::from(room)).sum();
-                (room < u64::from(job.parts)).then(|| {
-                    format!(
-                        "with {most} parts on a node at the most, the cluster has room for {room} of its {} parts",
-                        job.parts
-                    )
-                })
-            })
-        });
-        reason.clone().map_or(Ok(()), |reason| Err(Refusal::Never(reason)))
+        let class = self.classes.class(demand);
+        let shape = self.shapes.of(job, class, self.cluster.stock(), self.locality.as_ref());
+        Ok((class, shape.map_err(Refusal::Never)?))
     }
 
     fn entry(&self, job: JobIndex) -> Result<&Entry, CallError> {

@@ -5,7 +5,8 @@ use pool::{NodeIndex, Stock};
 use smallvec::SmallVec;
 
 use crate::job::Job;
-use crate::placement::State;
+use crate::network::{Ask, Locality, choose};
+use crate::placement::{Cluster, State};
 
 /// What a job holds, a grant a part.
 pub type Grants = SmallVec<[Grant; 1]>;
@@ -24,8 +25,20 @@ pub(super) fn room(stock: &Stock, job: &Job) -> Vec<u32> {
     stock.nodes().map(|node| room_on(stock, node, job)).collect()
 }
 
+/// The same of a cluster, of which nodes that are alike are looked at once.
+pub(super) fn room_in(cluster: &Cluster, job: &Job) -> Vec<u32> {
+    let mut room = vec![0; cluster.stock().len()];
+    for group in cluster.groups().iter().filter(|group| !group.nodes().is_empty()) {
+        let copies = group.state.copies(&job.demand).min(job.most_a_node.unwrap_or(u32::MAX));
+        for node in group.nodes() {
+            room[node.index()] = copies;
+        }
+    }
+    room
+}
+
 /// Room for so many parts: nodes that are nearly full first, so that idle ones stay whole. Nothing where there is too little.
-pub(super) fn pack(room: &[u32], parts: u32) -> Option<Vec<(NodeIndex, u32)>> {
+fn pack(room: &[u32], parts: u32) -> Option<Vec<(NodeIndex, u32)>> {
     let mut nodes: Vec<(u32, u32)> = room
         .iter()
         .enumerate()
@@ -47,7 +60,7 @@ pub(super) fn pack(room: &[u32], parts: u32) -> Option<Vec<(NodeIndex, u32)>> {
 }
 
 /// The GPUs that have least left but enough, for so many parts on one node; fewer grants where there is room for fewer.
-pub(super) fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: u32, grants: &mut Grants) {
+fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: u32, grants: &mut Grants) {
     let mut free: SmallVec<[u16; 8]> = SmallVec::from_slice(stock.gpus_free_milli(node));
     for _ in 0..parts {
         let mut order: SmallVec<[(u16, usize); 8]> =
@@ -66,11 +79,26 @@ pub(super) fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: 
     }
 }
 
-/// Grants for a gang on these seats.
-pub(super) fn grants(stock: &Stock, demand: &Demand, seats: &[(NodeIndex, u32)]) -> Grants {
+/// A place for one part on a node, if there is room.
+pub(super) fn one(stock: &Stock, node: NodeIndex, job: &Job) -> Option<Grant> {
     let mut grants = Grants::new();
-    for &(node, parts) in seats {
-        grants_on(stock, node, demand, parts, &mut grants);
+    grants_on(stock, node, &job.demand, 1, &mut grants);
+    grants.pop()
+}
+
+/// Places for a whole gang in a stock with so much room on each node: near each other where the fabric is known, else on nodes
+/// that are nearly full. Nothing where there is too little room, or none that is as the job requires.
+pub(super) fn gang(locality: Option<&Locality>, job: &Job, stock: &Stock, room: &[u32]) -> Option<Grants> {
+    let seats = match locality {
+        Some(locality) if job.parts > 1 => {
+            let ask = Ask { capacity: room, members: job.parts, wants: &job.wants, most: 1 };
+            choose(locality, &ask).ok()?.swap_remove(0).nodes
+        }
+        _ => pack(room, job.parts)?,
+    };
+    let mut grants = Grants::new();
+    for (node, parts) in seats {
+        grants_on(stock, node, &job.demand, parts, &mut grants);
     }
-    grants
+    (grants.len() == job.parts as usize).then_some(grants)
 }

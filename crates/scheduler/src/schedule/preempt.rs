@@ -17,6 +17,7 @@ use super::promises::{Promise, UNKNOWN_MS};
 use super::turns::Turns;
 use super::{Decision, Phase, Scheduler};
 use crate::job::{Job, JobIndex};
+use crate::network::Locality;
 
 /// Something that can be taken from a job that runs.
 #[derive(Clone, Debug)]
@@ -33,6 +34,7 @@ struct Victim {
 /// The stock and the tenants as they would be.
 struct Trial<'a> {
     wanted: &'a Job,
+    locality: Option<&'a Locality>,
     tenants: Tenants,
     stock: Stock,
     room: Vec<u32>,
@@ -56,8 +58,7 @@ impl Trial<'_> {
         if self.total < u64::from(self.wanted.parts) {
             return None;
         }
-        let seats = place::pack(&self.room, self.wanted.parts)?;
-        Some(place::grants(&self.stock, &self.wanted.demand, &seats))
+        place::gang(self.locality, self.wanted, &self.stock, &self.room)
     }
 
     fn count(&mut self, grants: &[Grant]) {
@@ -225,7 +226,7 @@ impl Scheduler {
         }
         let room = place::room(&stock, wanted);
         let total = room.iter().map(|&room| u64::from(room)).sum();
-        let mut trial = Trial { wanted, tenants, stock, room, total };
+        let mut trial = Trial { wanted, locality: self.locality.as_ref(), tenants, stock, room, total };
         let Some((mut taken, grants)) = choose(&mut trial, &victims) else { return false };
 
         // A job that is stopped gives its extra parts up with the rest.
