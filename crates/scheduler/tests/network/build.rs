@@ -9,6 +9,7 @@ use pool::formats::{Equipment, from_fabric};
 use pool::{Gpu, Health, Node, Pool};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use routing::{Options, Tables, engine_by_name};
 use scheduler::network::{Locality, NodePorts};
 
 /// A fabric, its hosts as a pool, and their groups.
@@ -101,4 +102,10 @@ pub fn with_domains(fabric: &Fabric, nodes_per_domain: u32, start: u32) -> Pool 
     }
     add("elsewhere", None, vec![None; 8]);
     pool
+}
+
+/// Tables along shortest paths; `None` where the fabric cannot be routed as it is cabled.
+pub fn routed(fabric: &Fabric) -> Option<Tables> {
+    let engine = engine_by_name("min-hop").unwrap();
+    engine.route(fabric, &Options::default()).ok().map(|routes| routes.tables)
 }

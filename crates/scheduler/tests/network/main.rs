@@ -4,5 +4,6 @@
 
 mod build;
 mod choosing;
+mod contending;
 mod grouping;
 mod real;

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use fabric::{Fabric, formats};
-use scheduler::network::{Ask, Level, choose};
+use scheduler::network::{Ask, Level, Pattern, Traffic, choose};
 
-use crate::build::site;
+use crate::build::{routed, site};
+use crate::contending::check_against_plain_walks;
 use crate::grouping::check_groups;
 
 fn shared() -> PathBuf {
@@ -42,6 +43,18 @@ fn real_clusters_have_groups_and_take_gangs() {
             for candidate in choose(&site.locality, &ask).unwrap() {
                 assert_eq!(candidate.nodes.len(), members as usize, "{name}");
             }
+        }
+        // A gang strewn over the whole cluster, by the tables that its fabric would have; where those take long to make,
+        // groups alone are looked at.
+        if site.fabric.switch_count() > 100 {
+            continue;
+        }
+        let tables = routed(&site.fabric).unwrap();
+        let step = site.pool.node_count().div_ceil(24);
+        let gang: Vec<_> = site.pool.nodes().step_by(step).collect();
+        for pattern in Pattern::ALL {
+            let traffic = [Traffic { pattern, bytes_per_second: 50_000_000_007 }];
+            check_against_plain_walks(&site, &tables, &gang, &traffic);
         }
     }
 }
