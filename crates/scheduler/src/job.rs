@@ -5,7 +5,7 @@ use pool::stock::Demand;
 
 use fabric::index;
 
-use crate::network::Want;
+use crate::network::{Traffic, Want};
 
 index! {
     /// A job. Numbers are dense, in the order of submission.
@@ -62,6 +62,8 @@ pub struct Job {
     pub most_a_node: Option<u32>,
     /// What it wants of where its parts are in the fabric.
     pub wants: Vec<Want>,
+    /// What its parts send each other; empty where nobody knows.
+    pub traffic: Vec<Traffic>,
     /// How long it runs at the most, in milliseconds; nothing where nobody knows.
     pub limit_ms: Option<u64>,
     /// What stopping it costs; nothing where it must not be stopped.
@@ -85,6 +87,7 @@ impl Job {
             most_parts: 1,
             most_a_node: None,
             wants: Vec::new(),
+            traffic: Vec::new(),
             limit_ms: None,
             checkpoint: None,
             deadline_ms: None,

@@ -1,5 +1,7 @@
 //! The queue: what holds for any jobs on any small cluster, and what other schedulers get wrong.
 
+use std::sync::Arc;
+
 use fabric::generate::FatTreeSpec;
 use jiff::civil::Time;
 use pool::calendar::{Calendar, Days, Window};
@@ -11,7 +13,7 @@ use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use scheduler::job::{After, Checkpoint, Job, JobIndex, Refusal, Work};
-use scheduler::network::{Level, Locality, NodePorts, Want};
+use scheduler::network::{Level, Topology, Want};
 use scheduler::schedule::{Backfill, Config, Decision, Phase, Scheduler, Wait};
 use scheduler::simulate::{Arrival, simulate};
 
@@ -245,23 +247,22 @@ fn who_has_least_of_its_share_comes_first() {
 }
 
 /// Racks of 18 nodes with 4 GPUs, each the hosts of one leaf of a tree.
-fn racks(count: u32) -> (Pool, Locality) {
+fn racks(count: u32) -> (Pool, Topology) {
     let spec = FatTreeSpec { levels: Some(2), hosts: Some(count * 18), radix: 36, ..FatTreeSpec::default() };
     let fabric = spec.build().unwrap();
     let equipment = Equipment { gpus_per_node: 4, ..Equipment::default() };
     let pool = from_fabric("racks", &fabric, &equipment).unwrap();
-    let ports = NodePorts::of(&fabric, &pool);
-    let locality = Locality::new(&fabric, &pool, &ports);
-    (pool, locality)
+    let topology = Topology::new(Arc::new(fabric), None, &pool);
+    (pool, topology)
 }
 
 /// Kueue strews small jobs over every rack, so that no rack of 72 GPUs stays whole.
 #[test]
 fn small_jobs_leave_racks_whole() {
-    let (pool, locality) = racks(8);
+    let (pool, network) = racks(8);
     let stock = Stock::of(&pool).unwrap();
     let want = Want { level: Level::Leaf, required: true };
-    let mut scheduler = scheduler(Config::default(), stock, Tenants::default()).with_locality(locality);
+    let mut scheduler = scheduler(Config::default(), stock, Tenants::default()).with_network(network);
     let mut chance = Xoshiro256PlusPlus::seed_from_u64(5);
     let mut running = Vec::new();
     for step in 0..4000_u64 {

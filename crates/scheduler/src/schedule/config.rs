@@ -1,5 +1,6 @@
 //! What a site decides about its queue.
 
+use super::fit::Weights;
 use crate::policy::Kind;
 
 /// What may pass a job that has to wait.
@@ -40,12 +41,16 @@ pub struct Config {
     pub length_permille: u32,
     /// A job that has waited so long comes before all others, in milliseconds.
     pub overdue_ms: u64,
+    /// What counts how much in the choice of a gang's place.
+    pub weights: Weights,
     /// What may pass a job that has to wait.
     pub backfill: Backfill,
     /// After so many searches for a place that found none, a look at the queue ends.
     pub searches: usize,
     /// Whether jobs are stopped for others.
     pub preempt: bool,
+    /// Idle nodes that each pod keeps for the parts of nodes that fail.
+    pub spares_a_pod: usize,
     /// A job is not stopped before it has run so long, in milliseconds.
     pub least_run_ms: u64,
 }
@@ -60,9 +65,11 @@ impl Default for Config {
             priority_ms: 24 * HOUR_MS,
             length_permille: 0,
             overdue_ms: 7 * 24 * HOUR_MS,
+            weights: Weights::default(),
             backfill: Backfill::Easy,
             searches: 100,
             preempt: true,
+            spares_a_pod: 0,
             least_run_ms: 5 * 60_000,
         }
     }

@@ -25,6 +25,10 @@ impl Scheduler {
                 true
             });
         }
+        for (job, _) in &grown {
+            self.leave_network(*job);
+            self.enter_network(*job);
+        }
         decisions.extend(grown.into_iter().map(|(job, grants)| Decision::Grow { job, grants }));
     }
 
@@ -46,7 +50,7 @@ impl Scheduler {
                 let room = |node: &NodeIndex| place::room_on(stock, *node, &entry.job);
                 let fullest =
                     nodes.into_iter().filter(|node| room(node) > 0).min_by_key(|node| (room(node), *node));
-                place::one(stock, fullest?, &entry.job)?
+                place::on_node(stock, fullest?, &entry.job, 1).pop()?
             }
             None => self.policy.choose(&self.cluster, &self.classes, class)?,
         };
@@ -68,7 +72,7 @@ impl Scheduler {
     /// The nodes that a job requires its parts to be on, by where those it has are; nothing where it requires none.
     fn near(&self, job: JobIndex) -> Option<Vec<NodeIndex>> {
         let entry = &self.entries[job.index()];
-        let locality = self.locality.as_ref()?;
+        let locality = self.locality()?;
         let level = entry.job.wants.iter().filter(|want| want.required).map(|want| want.level).min()?;
         let node = entry.grants.first()?.node;
         Some(locality.nodes(level, locality.group(level, node)).collect())
@@ -85,5 +89,7 @@ impl Scheduler {
             self.discharge(job, &[*grant], true);
             self.promises.left(&[*grant], ends_ms);
         }
+        self.leave_network(job);
+        self.enter_network(job);
     }
 }

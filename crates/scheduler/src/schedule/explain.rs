@@ -5,10 +5,11 @@ use std::fmt;
 use pool::NodeIndex;
 use serde::Serialize;
 
+use super::fit::Fit;
 use super::promises::UNKNOWN_MS;
 use super::{Phase, Scheduler, place};
 use crate::job::JobIndex;
-use crate::network::{Ask, choose};
+use crate::network::{Ask, Contention, Spread, choose};
 
 /// What a job waits for.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -70,6 +71,8 @@ pub struct Explanation {
     pub stops: u32,
     /// Nodes that it runs on, with the parts on each.
     pub nodes: Vec<(NodeIndex, u32)>,
+    /// How it lies in the network; where that is known and it is on several nodes.
+    pub fit: Option<Fit>,
 }
 
 impl Scheduler {
@@ -108,6 +111,7 @@ impl Scheduler {
             }),
             stops: entry.stops,
             nodes: nodes(&entry.grants),
+            fit: self.fit(job).cloned(),
         })
     }
 
@@ -154,7 +158,7 @@ impl Scheduler {
         if room >= u64::from(entry.job.parts) {
             let capacity = place::room(stock, &entry.job);
             let ask = Ask { capacity: &capacity, members: entry.job.parts, wants: &entry.job.wants, most: 1 };
-            let refusal = self.locality.as_ref().and_then(|locality| choose(locality, &ask).err());
+            let refusal = self.locality().and_then(|locality| choose(locality, &ask).err());
             return refusal.map_or(Wait::Promised, |refusal| Wait::Place(refusal.to_string()));
         }
         Wait::Room { parts: entry.job.parts, room, idle_gpu_milli: idle, unusable_gpu_milli: unusable }
@@ -217,6 +221,23 @@ impl fmt::Display for Explanation {
         if !self.nodes.is_empty() {
             let parts: u32 = self.nodes.iter().map(|(_, parts)| parts).sum();
             writeln!(f, "  {parts} parts on {} nodes", self.nodes.len())?;
+        }
+        if let Some(fit) = &self.fit {
+            let Spread { leaves, pods, mean_hops, .. } = fit.spread;
+            writeln!(f, "  {leaves} leaves in {pods} pods, {mean_hops:.2} hops between parts in the mean")?;
+            if let Some(Contention { worst, mean, avoided_links, .. }) = fit.contention {
+                writeln!(
+                    f,
+                    "  its fullest link was {:.0} per cent full when it started, {:.0} in the mean; {avoided_links} are to be avoided",
+                    worst * 100.0,
+                    mean * 100.0
+                )?;
+            }
+            writeln!(
+                f,
+                "  cost of the place {:.2}: hops, fullest link and links to be avoided, weighted",
+                fit.cost
+            )?;
         }
         if self.stops > 0 {
             writeln!(f, "  it was stopped for others {} times", self.stops)?;

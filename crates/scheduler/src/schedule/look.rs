@@ -234,9 +234,8 @@ impl Scheduler {
         if parts > 1 && !self.has_room(job) {
             return None;
         }
-        if parts > 1 && (self.locality.is_some() || entry.job.most_a_node.is_some()) {
-            let room = place::room_in(&self.cluster, &entry.job);
-            let grants = place::gang(self.locality.as_ref(), &entry.job, self.cluster.stock(), &room)?;
+        if parts > 1 && (self.network.is_some() || entry.job.most_a_node.is_some()) {
+            let grants = self.best_place(job)?;
             return self.allocate(&grants).then_some(grants);
         }
         let mut grants = Grants::new();
@@ -300,6 +299,7 @@ impl Scheduler {
             self.yielding.insert(job);
         }
         self.count(job, &grants, false);
+        self.enter_network(job);
         self.running.insert((until_ms, job));
         if self.promises.of(job).is_some() {
             self.forget_promise(job, now_ms);
@@ -321,7 +321,7 @@ impl Scheduler {
         let entry = &self.entries[job.index()];
         let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
         promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
-            place::gang(self.locality.as_ref(), &entry.job, stock, room)
+            place::gang(self.locality(), &entry.job, stock, room)
         });
         self.promises = promises;
     }
@@ -343,7 +343,7 @@ impl Scheduler {
             promises.forget(job, &running);
             let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
             let new_ms = promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
-                place::gang(self.locality.as_ref(), &entry.job, stock, room)
+                place::gang(self.locality(), &entry.job, stock, room)
             });
             if new_ms.is_none_or(|new_ms| new_ms > old_ms) {
                 promises = before;

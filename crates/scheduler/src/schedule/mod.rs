@@ -4,11 +4,14 @@
 //! with what is to be done. It counts what it decided as done, so the next decision builds upon it.
 //!
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
-//! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `explain` why a job waits or is where it is.
+//! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
+//! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `explain` why a job waits or is where it is.
 
 mod config;
 mod elastic;
 mod explain;
+mod faults;
+mod fit;
 mod look;
 mod place;
 mod preempt;
@@ -20,17 +23,18 @@ mod waiting;
 
 use std::collections::BTreeSet;
 
-use pool::stock::{Grant, StockError};
+use pool::stock::Grant;
 use pool::tenants::{ChargeError, Tenants};
 use pool::{NodeIndex, Stock};
 
 use crate::job::{Job, JobIndex, Refusal};
-use crate::network::Locality;
+use crate::network::{Locality, Topology};
 use crate::placement::{ClassIndex, Classes, Cluster};
 use crate::policy::Policy;
 
 pub use config::{Backfill, Config};
 pub use explain::{Explanation, Wait};
+pub use fit::{Fit, Weights};
 pub use place::Grants;
 pub use promises::UNKNOWN_MS;
 
@@ -87,6 +91,20 @@ pub enum Decision {
         /// Places that come to those it has.
         grants: Grants,
     },
+    /// Parts of a job were on a node that failed; they go on elsewhere, and the job from its last checkpoint.
+    Move {
+        /// The job.
+        job: JobIndex,
+        /// Places that it has lost.
+        lost: Grants,
+        /// Places that it has instead.
+        grants: Grants,
+    },
+    /// A job has lost its place and waits again; what it had is gone.
+    Requeue {
+        /// The job.
+        job: JobIndex,
+    },
     /// A job gives parts back; it does so at once.
     Shrink {
         /// The job.
@@ -126,6 +144,7 @@ struct Entry {
     held_by: u32,
     followers: Vec<JobIndex>,
     stops: u32,
+    fit: Option<Box<Fit>>,
 }
 
 impl Entry {
@@ -159,7 +178,9 @@ pub struct Scheduler {
     /// Whether room or quota came free since the last look.
     freed: bool,
     shapes: Shapes,
-    locality: Option<Locality>,
+    network: Option<Topology>,
+    /// Idle nodes that are kept for parts of nodes that fail.
+    spares: BTreeSet<NodeIndex>,
     /// Whether what promises count on has changed otherwise than by starts and early ends.
     stale: bool,
     /// Ends earlier than promised ones counted on, since promises were made.
@@ -194,7 +215,8 @@ impl Scheduler {
             fresh: Vec::new(),
             freed: false,
             shapes: Shapes::default(),
-            locality: None,
+            network: None,
+            spares: BTreeSet::new(),
             stale: false,
             early_ends: 0,
             elastic: BTreeSet::new(),
@@ -203,11 +225,26 @@ impl Scheduler {
         }
     }
 
-    /// Lets the gangs of jobs to come be placed by who is near whom in the fabric.
+    /// Lets the gangs of jobs to come be placed by the fabric: who is near whom, and what links bear.
     #[must_use]
-    pub fn with_locality(mut self, locality: Locality) -> Self {
-        self.locality = Some(locality);
+    pub fn with_network(mut self, network: Topology) -> Self {
+        self.network = Some(network);
+        self.keep_spares();
         self
+    }
+
+    /// The network as placement sees it.
+    pub fn network(&self) -> Option<&Topology> {
+        self.network.as_ref()
+    }
+
+    /// The network, to tell it of other tables or of links to keep away from.
+    pub fn network_mut(&mut self) -> Option<&mut Topology> {
+        self.network.as_mut()
+    }
+
+    fn locality(&self) -> Option<&Locality> {
+        self.network.as_ref().map(Topology::locality)
     }
 
     /// Takes a job into the queue.
@@ -246,6 +283,7 @@ impl Scheduler {
             held_by,
             followers: Vec::new(),
             stops: 0,
+            fit: None,
             job,
         });
         if held_by == 0 {
@@ -278,7 +316,8 @@ impl Scheduler {
             }
         }
         let class = self.classes.class(demand);
-        let shape = self.shapes.of(job, class, self.cluster.stock(), self.locality.as_ref());
+        let shape =
+            self.shapes.of(job, class, self.cluster.stock(), self.network.as_ref().map(Topology::locality));
         Ok((class, shape.map_err(Refusal::Never)?))
     }
 
@@ -401,17 +440,6 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Opens a node for new work or closes it; what runs there stays.
-    ///
-    /// # Errors
-    /// Where there is no such node.
-    pub fn set_open(&mut self, node: NodeIndex, open: bool) -> Result<(), StockError> {
-        self.cluster.set_open(node, open)?;
-        self.freed = true;
-        self.stale = true;
-        Ok(())
-    }
-
     fn over(&mut self, job: JobIndex, succeeded: bool) {
         let mut over = vec![(job, succeeded)];
         while let Some((job, succeeded)) = over.pop() {
@@ -497,6 +525,7 @@ impl Scheduler {
 
     /// Gives back all that a job holds.
     fn vacate(&mut self, job: JobIndex, now_ms: u64) {
+        self.leave_network(job);
         let entry = &mut self.entries[job.index()];
         let grants = std::mem::take(&mut entry.grants);
         self.running.remove(&(entry.ends_ms, job));

@@ -1,6 +1,6 @@
 //! Room for a whole gang: how many parts each node could take, and which GPUs they get.
 
-use pool::stock::{Demand, GpuSet, Grant};
+use pool::stock::{Demand, GpuSet, Grant, WHOLE_GPU};
 use pool::{NodeIndex, Stock};
 use smallvec::SmallVec;
 
@@ -79,11 +79,16 @@ fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: u32, grants
     }
 }
 
-/// A place for one part on a node, if there is room.
-pub(super) fn one(stock: &Stock, node: NodeIndex, job: &Job) -> Option<Grant> {
+/// Places for so many parts on a node.
+pub(super) fn on_node(stock: &Stock, node: NodeIndex, job: &Job, parts: u32) -> Grants {
     let mut grants = Grants::new();
-    grants_on(stock, node, &job.demand, 1, &mut grants);
-    grants.pop()
+    grants_on(stock, node, &job.demand, parts, &mut grants);
+    grants
+}
+
+/// Whole idle GPUs of a node.
+pub(super) fn idle(stock: &Stock, node: NodeIndex) -> u32 {
+    stock.gpus_free_milli(node).iter().filter(|&&free| free == WHOLE_GPU).count() as u32
 }
 
 /// Places for a whole gang in a stock with so much room on each node: near each other where the fabric is known, else on nodes
@@ -96,8 +101,13 @@ pub(super) fn gang(locality: Option<&Locality>, job: &Job, stock: &Stock, room: 
         }
         _ => pack(room, job.parts)?,
     };
+    on_seats(stock, job, &seats)
+}
+
+/// Grants for a gang on these seats, if there is room.
+pub(super) fn on_seats(stock: &Stock, job: &Job, seats: &[(NodeIndex, u32)]) -> Option<Grants> {
     let mut grants = Grants::new();
-    for (node, parts) in seats {
+    for &(node, parts) in seats {
         grants_on(stock, node, &job.demand, parts, &mut grants);
     }
     (grants.len() == job.parts as usize).then_some(grants)

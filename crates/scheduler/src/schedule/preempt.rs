@@ -226,7 +226,7 @@ impl Scheduler {
         }
         let room = place::room(&stock, wanted);
         let total = room.iter().map(|&room| u64::from(room)).sum();
-        let mut trial = Trial { wanted, locality: self.locality.as_ref(), tenants, stock, room, total };
+        let mut trial = Trial { wanted, locality: self.locality(), tenants, stock, room, total };
         let Some((mut taken, grants)) = choose(&mut trial, &victims) else { return false };
 
         // A job that is stopped gives its extra parts up with the rest.

@@ -204,6 +204,8 @@ impl Run {
                 state.parts += grants.len() as u32;
                 self.foresee(job);
             }
+            // Nothing fails here: nodes that do are told to the scheduler by its caller, who follows what it says.
+            Decision::Move { .. } | Decision::Requeue { .. } => {}
             Decision::Shrink { job, grants, .. } => {
                 let state = &mut self.jobs[job.index()];
                 state.advance(now_ms);
