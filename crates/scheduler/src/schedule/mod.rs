@@ -5,9 +5,10 @@
 //!
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
 //! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
-//! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `explain` why a job waits or is where it is.
+//! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `defragment` which moves would pay for themselves, `explain` why a job waits or is where it is.
 
 mod config;
+mod defragment;
 mod elastic;
 mod explain;
 mod faults;
@@ -33,6 +34,7 @@ use crate::placement::{ClassIndex, Classes, Cluster};
 use crate::policy::Policy;
 
 pub use config::{Backfill, Config};
+pub use defragment::{Migration, Move, Sum};
 pub use explain::{Explanation, Wait};
 pub use fit::{Fit, Weights};
 pub use place::Grants;

@@ -21,27 +21,38 @@ use crate::network::Locality;
 
 /// Something that can be taken from a job that runs.
 #[derive(Clone, Debug)]
-struct Victim {
-    job: JobIndex,
-    grants: Grants,
-    tenant: Option<TenantIndex>,
+pub(super) struct Victim {
+    pub(super) job: JobIndex,
+    pub(super) grants: Grants,
+    pub(super) tenant: Option<TenantIndex>,
     /// What goes first: parts beyond a job's need, then borrowed capacity, then lower priority.
-    rank: (u8, i32),
+    pub(super) rank: (u8, i32),
     /// GPU time that is lost, in thousandths of a GPU times milliseconds.
-    cost: u128,
+    pub(super) cost: u128,
 }
 
 /// The stock and the tenants as they would be.
-struct Trial<'a> {
+pub(super) struct Trial<'a> {
     wanted: &'a Job,
     locality: Option<&'a Locality>,
     tenants: Tenants,
-    stock: Stock,
+    pub(super) stock: Stock,
     room: Vec<u32>,
     total: u64,
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    pub(super) fn new(
+        wanted: &'a Job,
+        locality: Option<&'a Locality>,
+        tenants: Tenants,
+        stock: Stock,
+    ) -> Self {
+        let room = place::room(&stock, wanted);
+        let total = room.iter().map(|&room| u64::from(room)).sum();
+        Self { wanted, locality, tenants, stock, room, total }
+    }
+
     fn amount(&self) -> u64 {
         self.wanted.gpu_milli(self.wanted.parts)
     }
@@ -224,9 +235,7 @@ impl Scheduler {
             // What is promised to those before it is not for it, as far as it is free now.
             let _ = stock.allocate(&grant);
         }
-        let room = place::room(&stock, wanted);
-        let total = room.iter().map(|&room| u64::from(room)).sum();
-        let mut trial = Trial { wanted, locality: self.locality(), tenants, stock, room, total };
+        let mut trial = Trial::new(wanted, self.locality(), tenants, stock);
         let Some((mut taken, grants)) = choose(&mut trial, &victims) else { return false };
 
         // A job that is stopped gives its extra parts up with the rest.
@@ -276,7 +285,7 @@ impl Scheduler {
 }
 
 /// Which victims make room, and where the gang goes then; nothing where all of them do not suffice.
-fn choose(trial: &mut Trial<'_>, victims: &[Victim]) -> Option<(Vec<usize>, Grants)> {
+pub(super) fn choose(trial: &mut Trial<'_>, victims: &[Victim]) -> Option<(Vec<usize>, Grants)> {
     let mut taken: Vec<usize> = Vec::new();
     while trial.seats().is_none() {
         let before = taken.len();
