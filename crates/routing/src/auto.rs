@@ -98,16 +98,7 @@ pub fn auto(fabric: &Fabric, options: &Options) -> Result<(Routes, Choice), Rout
     // The tree's own rule leaves no pair out, even if some cables join equals: what is nearly a tree needs no lanes.
     let tree = if levels > 1 { FatTree.route(fabric, options).ok() } else { None };
     let has_lanes = options.most_lanes > 1 && (tree.is_none() || is_dragonfly);
-    let laned = if has_lanes { on_lanes(fabric, options, is_grid) } else { None };
-    // Where paths of a Dragonfly+ go round, longer ones on one lane may meet less.
-    let compares = is_dragonfly && is_small(&switches);
-    if let Some((routes, engine)) = laned {
-        let busiest = |routes: &Routes| link_load(fabric, &routes.tables).max;
-        let single = if compares { Some(climbing(fabric, options, &switches, tree)?) } else { None };
-        if let Some((single, engine)) = single.filter(|(single, _)| busiest(single) < busiest(&routes)) {
-            let reason = format!("{why}; paths that climb, then descend, meet less than on lanes");
-            return Ok((single, choice(topology, engine, reason)));
-        }
+    if has_lanes && let Some((routes, engine)) = on_lanes(fabric, options, is_grid) {
         let reason = format!("{why}; {} lanes keep it apart", routes.lanes.count());
         return Ok((routes, choice(topology, engine, reason)));
     }
