@@ -5,11 +5,13 @@
 //! In a tree each level is held against the least that it could carry at most (`levels`), so that one leaf short of
 //! links is no excuse for a crowd elsewhere.
 //!
-//! First the smallest loads are looked for, wherever that takes each destination (`search`). Then only as many
-//! destinations as needed leave the way that [`spread`] gave them, just so that no link carries more than was found:
-//! what stays in place keeps the links down to few destinations each, which is what permutations live by. Where a fabric
-//! is too large for that, single entries are moved off the fullest links (`search/moves`).
+//! First the smallest loads are looked for, wherever that takes each destination (`search`). Then only as many entries as
+//! needed leave the way that [`spread`] gave them, just so that no level carries more than was found (`search/moves`), and
+//! what is left to choose is chosen so that random permutations meet least (`chance`, `search/settle`): what stays in place
+//! keeps the links down to few destinations each. Where a fabric is too large for the first, entries are moved off the
+//! fullest links alone.
 
+mod chance;
 mod levels;
 mod price;
 mod search;

@@ -10,8 +10,6 @@ pub enum Price {
     Power(i32),
     /// Twice as much with every switch's worth of paths beyond that least.
     Beyond,
-    /// Next to nothing up to a limit for each level; beyond it as [`Price::Beyond`].
-    Within,
 }
 
 /// Rounds after which prices begin anew.
@@ -29,21 +27,16 @@ impl Price {
         }
     }
 
-    /// Of a link that would carry `load`, where no less than `least` is possible, `most` is allowed, and a switch's
-    /// hosts add `bundle`.
+    /// Of a link that would carry `load`, where no less than `least` is possible and a switch's hosts add
+    /// `bundle`.
     #[inline]
-    pub fn of(self, load: f64, least: f64, most: f64, bundle: f64) -> f64 {
+    pub fn of(self, load: f64, least: f64, bundle: f64) -> f64 {
         match self {
             Self::Power(power) => (load / least).powi(power),
             Self::Beyond => doubling((load - least) / bundle),
-            Self::Within if load <= most => SMALL * (load / most),
-            Self::Within => 1.0 + doubling((load - most) / bundle),
         }
     }
 }
-
-/// What a whole path within the limits costs less than.
-pub const SMALL: f64 = 1e-6;
 
 /// 2 to the power of `x`, between whole powers along a straight line.
 #[inline]
@@ -64,11 +57,5 @@ mod tests {
             assert_eq!(doubling(f64::from(power) + 0.5), 1.5 * f64::from(power).exp2());
         }
         assert!(doubling(1e9).is_finite() && doubling(-1e9) > 0.0);
-    }
-
-    #[test]
-    fn what_lies_within_its_limits_costs_next_to_nothing() {
-        let price = |load| Price::Within.of(load, 10.0, 12.0, 1.0);
-        assert!(price(11.0) < price(12.0) && price(12.0) <= SMALL && price(12.1) > 1.0);
     }
 }

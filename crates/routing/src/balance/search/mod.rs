@@ -1,6 +1,7 @@
 //! The search for smaller loads: destinations are taken up and laid down again, round after round.
 
 mod moves;
+mod settle;
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rayon::prelude::*;
 
 use super::levels::Levels;
-use super::price::{Price, SMALL};
+use super::price::Price;
 use super::ways::Ways;
 use crate::chance::shuffle;
 use crate::paths::Paths;
@@ -52,10 +53,9 @@ pub struct Search<'a> {
     /// What one more switch's paths would add to a link at the most, without its slowness.
     bundle: u64,
     pricing: Price,
-    /// The load of each link that [`Price::Within`] allows.
-    most: Vec<u64>,
-    /// The largest load of what was given: no level gains at the price of more.
-    ceiling: u64,
+    /// What links of each level are to carry at most when entries are moved; their least, in whole bundles, where this is
+    /// empty.
+    targets: Vec<u64>,
     /// Whether paths from beyond count before their switches have chosen.
     foresees: bool,
     /// The price of each link for one more bundle.
@@ -64,8 +64,7 @@ pub struct Search<'a> {
     weight: Vec<u64>,
 }
 
-/// How good a choice is: what all levels together carry beyond their least, without bound where some link carries more
-/// than any did before; then the sum of squares. Smaller is better.
+/// How good a choice is: what all levels together carry beyond their least, then the sum of squares. Smaller is better.
 type Quality = (f64, u128);
 
 impl<'a> Search<'a> {
@@ -92,7 +91,7 @@ impl<'a> Search<'a> {
         Self {
             switches,
             paths,
-            most: vec![0; links],
+            targets: Vec::new(),
             levels,
             first_link,
             peer_of: all().map(|link| link.peer).collect(),
@@ -103,7 +102,6 @@ impl<'a> Search<'a> {
             load: vec![0; links],
             bundle: (most_weight * most_hosts).max(1),
             pricing: Price::of_round(0),
-            ceiling: u64::MAX,
             foresees: false,
             price: vec![0.0; links],
             weight: vec![0; count],
@@ -114,24 +112,19 @@ impl<'a> Search<'a> {
     pub fn improve(&mut self, tables: &mut Tables) {
         let given = self.chosen.clone();
         let looks = self.count_loads();
-        self.ceiling = self.largest();
+        let largest = self.largest();
         // Where all destinations cannot be taken up several times, single entries are moved off the most loaded links.
         if looks > WORK / 4 {
             self.move_entries();
-            if self.largest() > self.ceiling {
-                self.chosen.copy_from_slice(&given);
-            }
         } else {
             self.look();
             self.count_loads();
-            self.most = self.limits();
-            let found = (self.quality(), std::mem::replace(&mut self.chosen, given.clone()));
-            self.count_loads();
-            self.move_few(&given);
-            self.count_loads();
-            if self.quality().0 > found.0.0 {
-                self.chosen = found.1;
-            }
+            self.spare(&given);
+        }
+        self.count_loads();
+        // No level gains at the price of the fullest link.
+        if self.largest() > largest {
+            self.chosen.copy_from_slice(&given);
         }
         self.write(tables, &given);
     }
@@ -143,7 +136,7 @@ impl<'a> Search<'a> {
         let mut least = self.largest();
         for round in 0..rounds {
             self.set_pricing(Price::of_round(round));
-            self.round(round, &mut left, &[], &[]);
+            self.round(round, &mut left);
             least = least.min(self.largest());
         }
         least
@@ -171,7 +164,7 @@ impl<'a> Search<'a> {
         let mut better_at = 0;
         for round in 0..ROUNDS {
             self.set_pricing(Price::of_round(round));
-            self.round(round, &mut left, &[], &[]);
+            self.round(round, &mut left);
             let quality = self.quality();
             if quality.0 < best.0.0 || round < SETTLED && quality < best.0 {
                 best = (quality, self.chosen.clone());
@@ -183,61 +176,49 @@ impl<'a> Search<'a> {
         self.chosen = best.1;
     }
 
-    /// Takes up the destinations on links that carry more than their limit, and only those, until none does: away from
-    /// the links of `home`, which are chosen.
-    fn move_few(&mut self, home: &[u8]) {
-        self.set_pricing(Price::Within);
-        let (most, patience) = (self.most.clone(), self.patience());
-        let mut left = WORK / 4;
-        let mut best = (self.quality(), self.chosen.clone());
-        let mut better_at = 0;
-        for round in 0..ROUNDS {
-            self.round(round, &mut left, &most, home);
-            let quality = self.quality();
-            if quality < best.0 {
-                best = (quality, self.chosen.clone());
-                better_at = round;
-            }
-            let within = self.load.iter().zip(&most).all(|(load, most)| load <= most);
-            if within || left == 0 || round - better_at >= patience {
-                break;
-            }
+    /// Leaves as many entries as can be as they were given, and lets random permutations meet as little as can be, while
+    /// no level carries more than with what is chosen.
+    fn spare(&mut self, given: &[u8]) {
+        let most = self.most_loads();
+        let mut settling = self.settling(&most);
+        let found = (self.chances(&settling), self.chosen.clone());
+        self.chosen.copy_from_slice(given);
+        self.count_loads();
+        self.targets = most.clone();
+        self.move_entries();
+        self.take_stock(&mut settling);
+        let sum = self.settle(&mut settling);
+        let is_within = self.is_within(&most);
+        if is_within && sum <= found.0 {
+            return;
         }
-        self.chosen = best.1;
+        let spared = std::mem::replace(&mut self.chosen, found.1);
+        self.count_loads();
+        self.take_stock(&mut settling);
+        if is_within && sum <= self.settle(&mut settling) {
+            self.chosen = spared;
+        }
     }
 
     fn patience(&self) -> u64 {
         PATIENCE[usize::from(self.levels.least.len() < 2)]
     }
 
-    /// Takes up every destination on a link loaded beyond its `hot` load, or all where there are no such loads, the
-    /// switches in an order drawn by the number of the round. `home` are links that are taken wherever that keeps within
-    /// the limits.
-    fn round(&mut self, round: u64, left: &mut u64, hot: &[u64], home: &[u8]) {
+    /// Takes up every destination, the switches in an order drawn by the number of the round.
+    fn round(&mut self, round: u64, left: &mut u64) {
         let mut chance = Xoshiro256PlusPlus::seed_from_u64(round);
         let mut order = self.on_switch.clone();
         shuffle(&mut chance, &mut order);
-        let all = hot.is_empty();
-        let crowded = self.crowded(hot);
         self.foresees = round % FORESIGHT == FORESIGHT - 1;
         let mut ways = Ways::default();
         for hosts in order {
-            let mut known = false;
+            self.find_ways(hosts.start, &mut ways);
             for host in hosts {
                 if *left == 0 {
                     return;
                 }
-                if !all {
-                    *left = left.saturating_sub(crowded.len() as u64);
-                    if !self.crosses(host, hot, &crowded) {
-                        continue;
-                    }
-                }
-                if !std::mem::replace(&mut known, true) {
-                    self.find_ways(host, &mut ways);
-                }
                 self.take_away(&ways, host);
-                self.choose(&ways, host, home);
+                self.choose(&ways, host);
                 *left = left.saturating_sub(ways.looks + 8 * self.switches.len() as u64);
             }
         }
@@ -253,8 +234,7 @@ impl<'a> Search<'a> {
         let level = usize::from(self.levels.of_link[link]);
         let bundle = self.bundle * self.slowness[link];
         let load = (self.load[link] + bundle) as f64;
-        self.price[link] =
-            self.pricing.of(load, self.levels.least[level], self.most[link] as f64, bundle as f64);
+        self.price[link] = self.pricing.of(load, self.levels.least[level], bundle as f64);
     }
 
     fn largest(&self) -> u64 {
@@ -270,17 +250,6 @@ impl<'a> Search<'a> {
         most
     }
 
-    /// For each link the mean of its level, or one bundle more than it carries, but no more than any of its level does.
-    fn limits(&self) -> Vec<u64> {
-        let (most, mean) = (self.most_loads(), self.mean_loads());
-        let limit = |(link, &level): (usize, &u8)| {
-            let level = usize::from(level);
-            let own = self.load[link] + self.bundle * self.slowness[link];
-            own.max(mean[level]).min(most[level])
-        };
-        self.levels.of_link.iter().enumerate().map(limit).collect()
-    }
-
     /// The mean load at each level.
     fn mean_loads(&self) -> Vec<u64> {
         let mut sums = vec![(0, 0); self.levels.least.len()];
@@ -289,27 +258,6 @@ impl<'a> Search<'a> {
             (*sum, *links) = (*sum + load, *links + 1);
         }
         sums.into_iter().map(|(sum, links): (u64, u64)| sum / links.max(1)).collect()
-    }
-
-    /// The links loaded beyond their `hot` loads: switch and place there.
-    fn crowded(&self, hot: &[u64]) -> Vec<(u32, u8)> {
-        let of_switch = |switch: usize| {
-            let links = self.first_link[switch] as usize..self.first_link[switch + 1] as usize;
-            links.enumerate().map(move |(place, link)| (switch as u32, place as u8, link))
-        };
-        let all = (0..self.switches.len()).flat_map(of_switch);
-        let beyond = all.filter(|&(.., link)| hot.get(link).is_some_and(|&hot| self.load[link] > hot));
-        beyond.map(|(switch, place, _)| (switch, place)).collect()
-    }
-
-    /// Whether paths to a host use one of the `crowded` links that is so still.
-    fn crosses(&self, host: usize, hot: &[u64], crowded: &[(u32, u8)]) -> bool {
-        let count = self.switches.len();
-        let row = &self.chosen[host * count..(host + 1) * count];
-        crowded.iter().any(|&(switch, place)| {
-            let link = (self.first_link[switch as usize] + u32::from(place)) as usize;
-            row[switch as usize] == place && self.load[link] > hot[link]
-        })
     }
 
     /// The link that a host's row holds for a switch.
@@ -349,10 +297,10 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Chooses every switch's link to a host anew, the nearest switches first: the one of `home` where that stays
-    /// within the limits, else the one on whose way least is waiting. Paths count at once, so that not all run to the
+    /// Chooses every switch's link to a host anew, the nearest switches first: the one on whose way least is
+    /// waiting. Paths count at once, so that not all run to the
     /// same idle link: those of the switch's own hosts, and until these are known as many from beyond as came by before.
-    fn choose(&mut self, ways: &Ways, host: usize, home: &[u8]) {
+    fn choose(&mut self, ways: &Ways, host: usize) {
         let start = host * self.switches.len();
         let receives = u64::from(self.hosts[host].2);
         for (place, &switch) in ways.order.iter().enumerate() {
@@ -360,7 +308,6 @@ impl<'a> Search<'a> {
             let slot = start + switch as usize;
             let first = self.first_link[switch as usize];
             let before = self.chosen[slot];
-            let at_home = home.get(slot).copied().unwrap_or(NONE);
             let mut best = (f64::INFINITY, NONE);
             for &(link, peer) in ways.links(place) {
                 let mut cost = self.price[link as usize];
@@ -370,9 +317,6 @@ impl<'a> Search<'a> {
                     at = self.peer_of[link] as usize;
                 }
                 let place = (link - first) as u8;
-                if place == at_home && cost < MOST_HOPS * SMALL {
-                    cost = 0.0;
-                }
                 // Of equals the one that serves already.
                 if cost < best.0 || (cost == best.0 && place == before) {
                     best = (cost, place);
@@ -416,11 +360,8 @@ impl<'a> Search<'a> {
         let squares = self.load.iter().map(|&load| u128::from(load) * u128::from(load)).sum();
         let fastest = self.slowness.iter().copied().min().unwrap_or(1);
         let bundle = (self.bundle * fastest) as f64;
-        let price = |(&load, &least): (&u64, &f64)| Price::Beyond.of(load as f64, least, 0.0, bundle);
+        let price = |(&load, &least): (&u64, &f64)| Price::Beyond.of(load as f64, least, bundle);
         let most = self.most_loads();
-        if most.iter().any(|&load| load > self.ceiling) {
-            return (f64::INFINITY, squares);
-        }
         (most.iter().zip(&self.levels.least).map(price).sum(), squares)
     }
 
@@ -465,6 +406,3 @@ fn places(switches: &Switches, tables: &Tables, hosts: &[(u32, u32, u32)]) -> Ve
     });
     chosen
 }
-
-/// More hops than a path has whose price is looked at as one within the limits.
-const MOST_HOPS: f64 = 256.0;

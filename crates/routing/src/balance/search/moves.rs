@@ -22,12 +22,12 @@ struct Sender {
     switch: usize,
     /// How many paths to the host come by here.
     paths: u64,
-    /// Which of the senders it sends to; none for the switch at the link itself, and for one that was turned away.
+    /// Which of the senders it sends to; none for the switch at the link itself.
     next: Option<usize>,
 }
 
 impl Search<'_> {
-    /// Moves entries off links that carry more than the least their level could do with, until no move is a gain.
+    /// Moves entries off links that carry more than their target, until no move is a gain.
     pub(super) fn move_entries(&mut self) {
         self.pricing = Price::Beyond;
         let mut left = WORK;
@@ -51,10 +51,13 @@ impl Search<'_> {
         }
     }
 
-    /// A level's least in whole bundles.
+    /// What a link is to carry at most.
     fn target(&self, link: usize) -> u64 {
-        let bundle = self.bundle * self.slowness[link];
-        (self.levels.least[usize::from(self.levels.of_link[link])].ceil() as u64).div_ceil(bundle) * bundle
+        let level = usize::from(self.levels.of_link[link]);
+        self.targets.get(level).copied().unwrap_or_else(|| {
+            let bundle = self.bundle * self.slowness[link];
+            (self.levels.least[level].ceil() as u64).div_ceil(bundle) * bundle
+        })
     }
 
     /// Paths on a link beyond its target.
@@ -87,26 +90,29 @@ impl Search<'_> {
             }
             let mut before = self.before(host, switch, left);
             in_vain += 1;
-            // The farthest first: they move the fewest paths at once.
-            let (mut tries, offset) = (0, (host * 17 + pass * 5) % before.len());
-            let order = (0..before.len() - offset).rev().chain((before.len() - offset..before.len()).rev());
-            for at in order {
-                let Sender { switch, paths, .. } = before[at];
+            let (mut tries, mut looked) = (0, 0);
+            while looked < before.len() {
+                // The farthest first: they move the fewest paths at once.
+                let offset = (host * 17 + pass * 5) % before.len();
+                let at = (2 * before.len() - 1 - offset - looked) % before.len();
+                looked += 1;
+                let Sender { switch: sender, paths, .. } = before[at];
                 if paths == 0 {
                     continue;
                 }
                 tries += 1;
-                if self.turn(host, switch, paths, left) {
+                let turned = self.turn(host, sender, paths, left);
+                if turned {
                     (moved, in_vain, tries) = (true, 0, 0);
-                    // They come by no more where they came by so far.
-                    let mut next = before[at].next.take();
-                    while let Some(at) = next {
-                        before[at].paths -= paths;
-                        next = before[at].next;
-                    }
                 }
-                if self.load[link] <= target || tries == TRIES << pass {
+                let is_gone = self.chosen[host * count + switch] != place;
+                if is_gone || self.load[link] <= target || tries == TRIES << pass {
                     break;
+                }
+                if turned {
+                    // They may come by still, another way.
+                    before = self.before(host, switch, left);
+                    looked = 0;
                 }
             }
         }
@@ -178,7 +184,7 @@ impl Search<'_> {
                 self.levels.least[usize::from(self.levels.of_link[link])],
                 self.bundle * self.slowness[link],
             );
-            let price = |load: u64| self.pricing.of(load as f64, least, 0.0, bundle as f64);
+            let price = |load: u64| self.pricing.of(load as f64, least, bundle as f64);
             cost += price(self.load[link] + paths * self.slowness[link]) - price(self.load[link]);
             at = self.link(start, self.peer_of[link] as usize);
         }
