@@ -10,6 +10,7 @@ mod first_fit;
 mod gpu_clustering;
 mod gpu_packing;
 mod heddle;
+mod holes;
 mod random;
 
 use pool::Stock;
@@ -56,7 +57,7 @@ pub enum Kind {
     GpuClustering,
     /// The node whose expected fragmentation grows least, after Fragmentation Gradient Descent (USENIX ATC 2023).
     Fgd,
-    /// Heddle's own: fragmentation, and which tasks to come a placement shuts out.
+    /// Heddle's own: what is left is worth what the tasks to come could make of it.
     Heddle,
 }
 
@@ -126,7 +127,8 @@ impl Policy {
             }
             Kind::Fgd => Chooser::Fgd(Best::new(fgd::Fgd::new(mix(Vec::from_iter(workload))))),
             Kind::Heddle => {
-                Chooser::Heddle(Best::new(heddle::Heddle::new(mix(Vec::from_iter(workload)), stock)))
+                let workload = Vec::from_iter(workload);
+                Chooser::Heddle(Best::new(heddle::Heddle::new(&workload, stock)))
             }
         })
     }
