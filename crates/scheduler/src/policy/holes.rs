@@ -5,9 +5,10 @@
 //! takes in the best packing: one of 0.81 takes all of it where nothing goes beside it. A hole is worth the dearest shares
 //! that go into it together.
 
+use std::collections::BTreeMap;
+
 use microlp::{ComparisonOp, OptimizationDirection, Problem};
 use pool::stock::{Demand, WHOLE_GPU};
-use std::collections::BTreeMap;
 
 const WHOLE: usize = WHOLE_GPU as usize;
 
@@ -96,8 +97,12 @@ fn solve(shares: &[Share], cuts: &[Vec<f64>]) -> Option<Vec<f64>> {
     let gain = |share: &Share| share.count + 1e-6 * share.milli as f64 / WHOLE as f64;
     let prices: Vec<_> = shares.iter().map(|share| program.add_var(gain(share), (0.0, 1.0))).collect();
     for cut in cuts {
-        let terms: Vec<_> =
-            prices.iter().zip(cut).filter(|(_, count)| **count > 0.0).map(|(price, count)| (*price, *count)).collect();
+        let terms: Vec<_> = prices
+            .iter()
+            .zip(cut)
+            .filter(|(_, count)| **count > 0.0)
+            .map(|(price, count)| (*price, *count))
+            .collect();
         program.add_constraint(&terms, ComparisonOp::Le, 1.0);
     }
     let solution = program.solve().ok()?;
@@ -138,30 +143,31 @@ mod tests {
 
     use super::*;
 
-    fn holes(shares: &[u16]) -> Holes {
-        let demand = |gpu_milli| Demand { cpu_milli: 1, memory_mib: 1, gpus: 1, gpu_milli, models: ModelSet::ANY };
+    fn holes_of(shares: &[u16]) -> Holes {
+        let demand =
+            |gpu_milli| Demand { cpu_milli: 1, memory_mib: 1, gpus: 1, gpu_milli, models: ModelSet::ANY };
         let demands: Vec<_> = shares.iter().map(|&milli| demand(milli)).collect();
         Holes::new(&demands.iter().collect::<Vec<_>>())
     }
 
     #[test]
     fn a_share_that_nothing_goes_beside_takes_a_gpu() {
-        let holes = holes(&[810, 470, 470]);
+        let holes = holes_of(&[810, 470, 470]);
         let worths = [0, 190, 469, 470, 530, 810, 1000].map(|hole| holes.worth(hole).round());
         assert_eq!(worths, [0.0, 0.0, 0.0, 500.0, 500.0, 1000.0, 1000.0]);
     }
 
     #[test]
     fn shares_that_fill_each_other_share_a_gpu() {
-        let holes = holes(&[700, 300]);
+        let holes = holes_of(&[700, 300]);
         assert!((holes.worth(700) + holes.worth(300) - 1000.0).abs() < 1e-3);
         // Three small ones make a GPU where there are more of them than of the large.
-        assert!((super::tests::holes(&[700, 300, 300, 300, 300]).worth(300) - 1000.0 / 3.0).abs() < 1e-3);
+        assert!((holes_of(&[700, 300, 300, 300, 300]).worth(300) - 1000.0 / 3.0).abs() < 1e-3);
     }
 
     #[test]
     fn without_shares_only_whole_gpus_are_worth_something() {
-        let holes = holes(&[]);
+        let holes = holes_of(&[]);
         assert_eq!((holes.worth(999), holes.worth(1000)), (0.0, 1000.0));
     }
 
@@ -171,7 +177,7 @@ mod tests {
         fn a_hole_is_worth_no_less_than_its_parts_and_no_more_than_a_gpu(
             shares in prop::collection::vec(1_u16..1000, 1..60), left in 0_u16..=1000, right in 0_u16..=1000,
         ) {
-            let holes = holes(&shares);
+            let holes = holes_of(&shares);
             let both = left + right;
             if both <= 1000 {
                 prop_assert!(holes.worth(left) + holes.worth(right) <= holes.worth(both) + 1e-2);
