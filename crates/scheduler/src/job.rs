@@ -137,6 +137,16 @@ pub enum Refusal {
         /// Which limit is in the way.
         because: String,
     },
+    /// Even if it started at once, it would end after its deadline.
+    #[error(
+        "it may run {length_s} s and its deadline is in {left_s} s: give it a later one, or a shorter limit"
+    )]
+    Deadline {
+        /// Seconds until the deadline.
+        left_s: u64,
+        /// Seconds that it may run.
+        length_s: u64,
+    },
     /// It fits on no cluster such as this, however idle.
     #[error("{0}")]
     Never(String),

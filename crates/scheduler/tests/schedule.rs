@@ -231,6 +231,52 @@ fn what_comes_after_another_waits_for_it_and_fails_with_it() {
 }
 
 #[test]
+fn of_an_array_only_so_many_run_at_once_and_services_scale() {
+    let mut scheduler = scheduler(Config::default(), stock(&[8, 8]), Tenants::default());
+    let array = scheduler.submit_array(gang("array", 1, 1), 7, 3, 0).unwrap();
+    let members = scheduler.members(array).unwrap().to_vec();
+    assert_eq!(started(&scheduler.decide(0)), members[..3]);
+    scheduler.ended(members[1], true, 1).unwrap();
+    assert_eq!(started(&scheduler.decide(1)), members[3..4]);
+    scheduler.cancel(members[4], 2).unwrap();
+    scheduler.ended(members[0], false, 2).unwrap();
+    assert_eq!(started(&scheduler.decide(2)), members[5..6]);
+    // Room for 13 more: of sixteen replicas three wait, and they go first when there are too many.
+    let replica = Job { work: Work::Service, limit_ms: None, ..gang("replica", 1, 1) };
+    let service = scheduler.submit_service(replica, 16, 3).unwrap();
+    assert_eq!(started(&scheduler.decide(3)).len(), 13);
+    assert_eq!(scheduler.scale(service, 13, 4).unwrap(), []);
+    let gone = scheduler.scale(service, 4, 5).unwrap();
+    assert_eq!((gone.len(), scheduler.waiting()), (9, 0));
+    assert_eq!(scheduler.scale(service, 6, 6).unwrap(), []);
+    assert_eq!(started(&scheduler.decide(6)).len(), 2);
+    assert!(scheduler.submit_array(gang("wide", 9, 8), 2, 1, 7).is_err());
+}
+
+#[test]
+fn a_deadline_that_comes_near_goes_before_and_one_that_cannot_be_met_is_refused() {
+    let mut scheduler = scheduler(Config::default(), stock(&[8]), Tenants::default());
+    let long = |name: &str| Job { limit_ms: Some(4 * HOUR_MS), ..gang(name, 1, 8) };
+    let first = scheduler.submit(long("first"), 0).unwrap();
+    scheduler.decide(0);
+    let second = scheduler.submit(long("second"), 1).unwrap();
+    let urgent = Job { deadline_ms: Some(10 * HOUR_MS), ..long("urgent") };
+    let urgent = scheduler.submit(urgent, 2).unwrap();
+    scheduler.decide(2);
+    assert_eq!(scheduler.explain(urgent, 2).unwrap().before, Some(1));
+    // It takes four hours and is due two before the last moment, after four.
+    scheduler.ended(first, true, 4 * HOUR_MS).unwrap();
+    assert_eq!(started(&scheduler.decide(4 * HOUR_MS)), [urgent]);
+    assert_eq!(scheduler.phase(second), Some(Phase::Waiting));
+    let refusal =
+        scheduler.submit(Job { deadline_ms: Some(5 * HOUR_MS), ..long("late") }, 4 * HOUR_MS).unwrap_err();
+    assert_eq!(
+        refusal.to_string(),
+        "it may run 14400 s and its deadline is in 3600 s: give it a later one, or a shorter limit"
+    );
+}
+
+#[test]
 fn who_has_least_of_its_share_comes_first() {
     let tree =
         tenants(&[("site", None, 8, None), ("a", Some("site"), 4, None), ("b", Some("site"), 4, None)]);

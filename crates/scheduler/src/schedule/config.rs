@@ -41,6 +41,9 @@ pub struct Config {
     pub length_permille: u32,
     /// A job that has waited so long comes before all others, in milliseconds.
     pub overdue_ms: u64,
+    /// A job with a deadline comes before all others from so long before the last moment at which it could start, in
+    /// milliseconds.
+    pub deadline_lead_ms: u64,
     /// What counts how much in the choice of a gang's place.
     pub weights: Weights,
     /// What may pass a job that has to wait.
@@ -65,6 +68,7 @@ impl Default for Config {
             priority_ms: 24 * HOUR_MS,
             length_permille: 0,
             overdue_ms: 7 * 24 * HOUR_MS,
+            deadline_lead_ms: 2 * HOUR_MS,
             weights: Weights::default(),
             backfill: Backfill::Easy,
             searches: 100,

@@ -65,7 +65,10 @@ pub struct Explanation {
     pub wait: Option<Wait>,
     /// When it starts at the latest, in milliseconds, if that is promised and known.
     pub promised_ms: Option<u64>,
-    /// Jobs that are being stopped for it, or have been promised away for it.
+    /// How much too late it would end if it started as promised and used all its time, in milliseconds; where it has a
+    /// deadline.
+    pub late_ms: Option<u64>,
+    /// Nodes that are kept for it.
     pub reserved_nodes: Vec<NodeIndex>,
     /// How often it was stopped for others.
     pub stops: u32,
@@ -106,6 +109,9 @@ impl Scheduler {
             before: (entry.phase == Phase::Waiting).then(|| self.count_before(job, now_ms)),
             wait: waits.then(|| self.wait(job, now_ms)),
             promised_ms: promise.map(|promise| promise.at_ms).filter(|&at_ms| at_ms != UNKNOWN_MS),
+            late_ms: promise
+                .zip(entry.job.deadline_ms)
+                .map(|(promise, deadline_ms)| promise.until_ms.saturating_sub(deadline_ms)),
             reserved_nodes: promise.map_or(Vec::new(), |promise| {
                 nodes(&promise.grants).into_iter().map(|(node, _)| node).collect()
             }),
@@ -116,12 +122,9 @@ impl Scheduler {
     }
 
     fn count_before(&self, job: JobIndex, now_ms: u64) -> usize {
-        let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
-        let mut walk = super::waiting::Walk::new(&self.waiting, &self.tenants, &self.shares, overdue_ms);
-        let submitted_ms = |job: JobIndex| self.entries[job.index()].submitted_ms;
-        std::iter::from_fn(|| walk.next(&self.waiting, submitted_ms))
-            .take_while(|&other| other != job)
-            .count()
+        let mut walk = super::waiting::Walk::new(&self.waiting, &self.tenants, &self.shares, now_ms);
+        let due_ms = |job: JobIndex| self.due_ms(&self.entries[job.index()]);
+        std::iter::from_fn(|| walk.next(&self.waiting, due_ms)).take_while(|&other| other != job).count()
     }
 
     fn wait(&self, job: JobIndex, now_ms: u64) -> Wait {
@@ -217,6 +220,11 @@ impl fmt::Display for Explanation {
                 "  it starts {} s after the beginning at the latest, on {nodes} nodes",
                 promised_ms / 1000
             )?;
+        }
+        match self.late_ms {
+            Some(0) => writeln!(f, "  it will meet its deadline")?,
+            Some(late_ms) => writeln!(f, "  it may miss its deadline by {} s", late_ms / 1000)?,
+            None => {}
         }
         if !self.nodes.is_empty() {
             let parts: u32 = self.nodes.iter().map(|(_, parts)| parts).sum();

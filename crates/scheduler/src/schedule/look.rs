@@ -84,11 +84,9 @@ impl Scheduler {
         }
         let promised = self.promises.all().iter().filter(|promise| !promise.pinned);
         let places: Vec<_> = promised.map(|promise| self.place_in_queue(promise.job)).collect();
-        let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
         fresh.iter().filter(|job| self.phase(**job) == Some(Phase::Waiting)).any(|&job| {
             let place = self.place_in_queue(job);
-            let before =
-                |other| self.waiting.precedes((&self.tenants, &self.shares), overdue_ms, place, other);
+            let before = |other| self.waiting.precedes((&self.tenants, &self.shares), now_ms, place, other);
             places.iter().any(|&other| before(other))
         })
     }
@@ -99,12 +97,11 @@ impl Scheduler {
         for job in pinned.map(|promise| promise.job).collect::<Vec<_>>() {
             self.try_to_start(job, look, now_ms, |_| true);
         }
-        let overdue_ms = now_ms.saturating_sub(self.config.overdue_ms);
-        let mut walk = Walk::new(&self.waiting, &self.tenants, &self.shares, overdue_ms);
+        let mut walk = Walk::new(&self.waiting, &self.tenants, &self.shares, now_ms);
         // Those that wait, in order, as far as promises are made.
         let mut blocked: Vec<JobIndex> = Vec::new();
         let mut complete = true;
-        while let Some(job) = walk.next(&self.waiting, |job| self.entries[job.index()].submitted_ms) {
+        while let Some(job) = walk.next(&self.waiting, |job| self.due_ms(&self.entries[job.index()])) {
             let all = self.all_bind();
             let tried = self.look_at(job, look, now_ms, |promise| all || blocked.contains(&promise.job));
             if tried != Tried::Started && self.promises.of(job).is_some() {

@@ -5,7 +5,8 @@
 //!
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
 //! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
-//! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `defragment` which moves would pay for themselves, `explain` why a job waits or is where it is.
+//! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `groups` arrays and
+//! services, `defragment` which moves would pay for themselves, `explain` why a job waits or is where it is.
 
 mod config;
 mod defragment;
@@ -13,6 +14,7 @@ mod elastic;
 mod explain;
 mod faults;
 mod fit;
+mod groups;
 mod look;
 mod place;
 mod preempt;
@@ -37,9 +39,11 @@ pub use config::{Backfill, Config};
 pub use defragment::{Migration, Move, Sum};
 pub use explain::{Explanation, Wait};
 pub use fit::{Fit, Weights};
+pub use groups::GroupIndex;
 pub use place::Grants;
 pub use promises::UNKNOWN_MS;
 
+use groups::Group;
 use promises::{LATE_MS, Promises, Running};
 use shapes::{ShapeIndex, Shapes};
 use shares::Shares;
@@ -124,6 +128,9 @@ pub enum CallError {
     /// No job has that number.
     #[error("there is no job number {0}")]
     NoSuchJob(u32),
+    /// No group has that number.
+    #[error("there is no group number {0}")]
+    NoSuchGroup(u32),
     /// It does something else.
     #[error("job number {0} is not in a state for that: it is {1:?}")]
     Phase(u32, Phase),
@@ -147,6 +154,7 @@ struct Entry {
     followers: Vec<JobIndex>,
     stops: u32,
     fit: Option<Box<Fit>>,
+    group: Option<GroupIndex>,
 }
 
 impl Entry {
@@ -171,6 +179,7 @@ pub struct Scheduler {
     /// What was each kind of work's own at the last look.
     turn: Option<[u64; 2]>,
     entries: Vec<Entry>,
+    groups: Vec<Group>,
     waiting: Waiting,
     /// By when they end at the latest.
     running: BTreeSet<(u64, JobIndex)>,
@@ -212,6 +221,7 @@ impl Scheduler {
             turns: None,
             turn: None,
             entries: Vec::new(),
+            groups: Vec::new(),
             running: BTreeSet::new(),
             promises: Promises::default(),
             fresh: Vec::new(),
@@ -254,7 +264,7 @@ impl Scheduler {
     /// # Errors
     /// Where it could never start, and what is in the way. Then nothing was changed.
     pub fn submit(&mut self, job: Job, now_ms: u64) -> Result<JobIndex, Refusal> {
-        let (class, shape) = self.check(&job)?;
+        let (class, shape) = self.check(&job, now_ms)?;
         let index = JobIndex(self.entries.len() as u32);
         let mut held_by = 0;
         for after in &job.after {
@@ -286,6 +296,7 @@ impl Scheduler {
             followers: Vec::new(),
             stops: 0,
             fit: None,
+            group: None,
             job,
         });
         if held_by == 0 {
@@ -294,9 +305,14 @@ impl Scheduler {
         Ok(index)
     }
 
-    fn check(&mut self, job: &Job) -> Result<(ClassIndex, ShapeIndex), Refusal> {
+    fn check(&mut self, job: &Job, now_ms: u64) -> Result<(ClassIndex, ShapeIndex), Refusal> {
         if job.parts == 0 || job.most_parts < job.parts {
             return Err(Refusal::Parts { parts: job.parts, most: job.most_parts });
+        }
+        let length_ms = job.limit_ms.unwrap_or(0);
+        if let Some(deadline_ms) = job.deadline_ms.filter(|&at_ms| at_ms < now_ms.saturating_add(length_ms)) {
+            let left_ms = deadline_ms.saturating_sub(now_ms);
+            return Err(Refusal::Deadline { left_s: left_ms / 1000, length_s: length_ms / 1000 });
         }
         let demand = &job.demand;
         let possible = match demand.gpus {
@@ -445,9 +461,9 @@ impl Scheduler {
     fn over(&mut self, job: JobIndex, succeeded: bool) {
         let mut over = vec![(job, succeeded)];
         while let Some((job, succeeded)) = over.pop() {
-            let entry = &mut self.entries[job.index()];
-            entry.phase = Phase::Over { succeeded };
-            for follower in std::mem::take(&mut entry.followers) {
+            self.entries[job.index()].phase = Phase::Over { succeeded };
+            self.next_of_group(job);
+            for follower in std::mem::take(&mut self.entries[job.index()].followers) {
                 let entry = &mut self.entries[follower.index()];
                 if entry.phase != Phase::Held {
                     continue;
@@ -477,8 +493,16 @@ impl Scheduler {
         Place {
             rank: Rank { time, job },
             row: self.waiting.row(entry.job.tenant),
-            submitted_ms: entry.submitted_ms,
+            due_ms: self.due_ms(entry),
         }
+    }
+
+    /// When a job comes before all others: it has waited too long, or would miss its deadline.
+    fn due_ms(&self, entry: &Entry) -> u64 {
+        let overdue_ms = entry.submitted_ms.saturating_add(self.config.overdue_ms);
+        let Some(deadline_ms) = entry.job.deadline_ms else { return overdue_ms };
+        let needed_ms = entry.left_ms.unwrap_or(0).saturating_add(self.config.deadline_lead_ms);
+        overdue_ms.min(deadline_ms.saturating_sub(needed_ms))
     }
 
     fn queue(&mut self, job: JobIndex) {

@@ -2,7 +2,8 @@
 //!
 //! A job's rank is the time of its submission, earlier by its priority and later by its length. It does not change while
 //! the job waits, so only so many jobs can ever come before it: this is what keeps it from starving. With fair shares each
-//! tenant's jobs stand in a row of their own, and the tenant that has least comes first; who is overdue comes before all.
+//! tenant's jobs stand in a row of their own, and the tenant that has least comes first. Who has waited too long, or would miss
+//! its deadline, is due and comes before all.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::Bound;
@@ -26,14 +27,15 @@ pub(super) struct Place {
     pub(super) rank: Rank,
     /// Which row.
     pub(super) row: usize,
-    pub(super) submitted_ms: u64,
+    /// When it comes before all others, in milliseconds.
+    pub(super) due_ms: u64,
 }
 
 /// All that wait.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     rows: Vec<BTreeSet<Rank>>,
-    by_age: BTreeSet<(u64, JobIndex)>,
+    by_due: BTreeSet<(u64, JobIndex)>,
     /// Whether rows are tenants'.
     fair: bool,
 }
@@ -42,7 +44,7 @@ impl Waiting {
     pub(super) fn new(tenants: &Tenants, fair_share: bool) -> Self {
         let fair = fair_share && !tenants.is_empty();
         let rows = if fair { tenants.len() } else { 1 };
-        Self { rows: vec![BTreeSet::new(); rows], by_age: BTreeSet::new(), fair }
+        Self { rows: vec![BTreeSet::new(); rows], by_due: BTreeSet::new(), fair }
     }
 
     pub(super) fn row(&self, tenant: Option<TenantIndex>) -> usize {
@@ -50,17 +52,17 @@ impl Waiting {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.by_age.len()
+        self.by_due.len()
     }
 
     pub(super) fn insert(&mut self, place: Place) {
         self.rows[place.row].insert(place.rank);
-        self.by_age.insert((place.submitted_ms, place.rank.job));
+        self.by_due.insert((place.due_ms, place.rank.job));
     }
 
     pub(super) fn remove(&mut self, place: Place) {
         self.rows[place.row].remove(&place.rank);
-        self.by_age.remove(&(place.submitted_ms, place.rank.job));
+        self.by_due.remove(&(place.due_ms, place.rank.job));
     }
 
     /// The rows that somebody waits in, in order of who has least.
@@ -76,13 +78,13 @@ impl Waiting {
     pub(super) fn precedes(
         &self,
         (tenants, shares): (&Tenants, &Shares),
-        overdue_before_ms: u64,
+        now_ms: u64,
         a: Place,
         b: Place,
     ) -> bool {
-        let overdue = |place: Place| place.submitted_ms < overdue_before_ms;
+        let overdue = |place: Place| place.due_ms <= now_ms;
         match (overdue(a), overdue(b)) {
-            (true, true) => (a.submitted_ms, a.rank.job) < (b.submitted_ms, b.rank.job),
+            (true, true) => (a.due_ms, a.rank.job) < (b.due_ms, b.rank.job),
             (true, false) => true,
             (false, true) => false,
             (false, false) if a.row == b.row => a.rank < b.rank,
@@ -96,10 +98,10 @@ impl Waiting {
 /// A walk through all that wait, in order, each once.
 #[derive(Debug)]
 pub(super) struct Walk {
-    /// Who was submitted before this is overdue.
-    overdue_before_ms: u64,
-    last_overdue: Option<(u64, JobIndex)>,
-    overdue_done: bool,
+    /// Who is due by now comes first.
+    now_ms: u64,
+    last_due: Option<(u64, JobIndex)>,
+    due_done: bool,
     rows: Vec<usize>,
     at: usize,
     /// Of each row how far it has been read, and what was read but not walked yet.
@@ -110,11 +112,11 @@ pub(super) struct Walk {
 const CHUNK: usize = 128;
 
 impl Walk {
-    pub(super) fn new(waiting: &Waiting, tenants: &Tenants, shares: &Shares, overdue_before_ms: u64) -> Self {
+    pub(super) fn new(waiting: &Waiting, tenants: &Tenants, shares: &Shares, now_ms: u64) -> Self {
         Self {
-            overdue_before_ms,
-            last_overdue: None,
-            overdue_done: false,
+            now_ms,
+            last_due: None,
+            due_done: false,
             rows: waiting.order_of_rows(tenants, shares),
             at: 0,
             read: vec![(None, VecDeque::new()); waiting.rows.len()],
@@ -129,20 +131,16 @@ impl Walk {
         }
     }
 
-    /// The next; `submitted_ms` tells of any job when that was.
-    pub(super) fn next(
-        &mut self,
-        waiting: &Waiting,
-        submitted_ms: impl Fn(JobIndex) -> u64,
-    ) -> Option<JobIndex> {
-        if !self.overdue_done {
-            let from = self.last_overdue.map_or(Bound::Unbounded, Bound::Excluded);
-            let next = waiting.by_age.range((from, Bound::Unbounded)).next();
-            if let Some(&entry) = next.filter(|(submitted, _)| *submitted < self.overdue_before_ms) {
-                self.last_overdue = Some(entry);
+    /// The next; `due_ms` tells of any job when it comes before all others.
+    pub(super) fn next(&mut self, waiting: &Waiting, due_ms: impl Fn(JobIndex) -> u64) -> Option<JobIndex> {
+        if !self.due_done {
+            let from = self.last_due.map_or(Bound::Unbounded, Bound::Excluded);
+            let next = waiting.by_due.range((from, Bound::Unbounded)).next();
+            if let Some(&entry) = next.filter(|(due_ms, _)| *due_ms <= self.now_ms) {
+                self.last_due = Some(entry);
                 return Some(entry.1);
             }
-            self.overdue_done = true;
+            self.due_done = true;
         }
         while let Some(&row) = self.rows.get(self.at) {
             let (last, chunk) = &mut self.read[row];
@@ -152,7 +150,7 @@ impl Walk {
                 *last = chunk.back().copied().or(*last);
             }
             match chunk.pop_front() {
-                Some(rank) if submitted_ms(rank.job) >= self.overdue_before_ms => return Some(rank.job),
+                Some(rank) if due_ms(rank.job) > self.now_ms => return Some(rank.job),
                 Some(_) => {}
                 None => self.at += 1,
             }
