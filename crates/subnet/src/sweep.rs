@@ -112,6 +112,11 @@ impl SubnetManager {
         self.sweeping.wait = 1 << self.sweeping.in_vain;
     }
 
+    /// The next light sweep is due now.
+    pub(crate) fn sweep_at(&mut self, now: Time) {
+        self.sweeping.due = Some(now);
+    }
+
     pub(crate) fn sweep_soon(&mut self, now: Time, cause: &str) {
         if self.phase == Phase::Up && self.sweeping.anew.is_none() {
             self.sweeping.anew = Some((now + GATHER, cause.to_owned()));
@@ -211,18 +216,22 @@ impl SubnetManager {
 
     /// Whether nobody's answer is itself the answer.
     pub(crate) fn silence_means_something(&mut self, now: Time, request: Request) -> bool {
-        if request.method() == Method::SET {
-            self.is_unfinished();
-        }
+        let mut is_unfinished = request.method() == Method::SET;
         if let Request::SetTable(node, _) = request {
             let guid = self.devices.fabric.guid(node);
             self.doubtful.insert(guid);
-            if self.mute.insert(guid) && !self.is_unsure_of(node) {
+            let is_first = self.mute.insert(guid);
+            if is_first && self.is_unsure_of(node) {
+                is_unfinished = false;
+            } else if is_first {
                 let name = self.devices.fabric.name(node);
                 self.healing
                     .anew
                     .get_or_insert_with(|| format!("{name} did not confirm a block of its table"));
             }
+        }
+        if is_unfinished {
+            self.is_unfinished();
         }
         match request {
             // Still nobody there: that was told when the fabric was found.

@@ -22,9 +22,9 @@ const MOST_UNDER_WAY: usize = 4096;
 
 /// How often to ask again soon, by the time that answers usually take, before the waiting time set by hand begins: a single
 /// loss then costs next to nothing.
-const EARLY: u8 = 2;
-/// How many times the usual time means that an answer is lost; the second time, the square of it.
-const LATE: u32 = 8;
+const EARLY: u8 = 3;
+/// By how much each of these waits longer than the one before: who is slow is not asked too often.
+const BACK_OFF: u32 = 4;
 /// The least time to wait: agents pause now and then.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -67,7 +67,7 @@ pub(crate) struct Exchange {
     free: Vec<u16>,
     queue: Queue,
     window: Window,
-    /// Deadlines by attempt: within one the waiting time is the same, so they come in order.
+    /// Deadlines by attempt, the next first.
     deadlines: Vec<VecDeque<(Time, u32)>>,
     /// Transactions that wait to be sent again.
     resend: VecDeque<u32>,
@@ -162,7 +162,7 @@ impl Exchange {
             let (request, attempt, hops) = (slot.request, slot.attempt, slot.hops);
             self.gone -= usize::from(!was_counted);
             let wait = self.wait(attempt, hops);
-            self.resent.push_back((now + self.timeout.min(wait) / GRACE, tid));
+            insert(&mut self.resent, (now + self.timeout.min(wait) / GRACE, tid));
             self.await_until(now + wait, attempt, tid);
             return Some((request, tid));
         }
@@ -191,19 +191,15 @@ impl Exchange {
 
     /// How long to wait for an answer.
     fn wait(&self, attempt: u8, hops: u8) -> Duration {
-        let late = self.window.usual(hops).unwrap_or(self.timeout).saturating_mul(LATE).max(LEAST);
-        match attempt.checked_sub(EARLY) {
-            Some(attempt) => self.timeout.saturating_mul(1 << attempt.min(10)),
-            None if attempt == 0 => late.min(self.timeout),
-            None => late.saturating_mul(LATE).min(self.timeout),
+        if let Some(attempt) = attempt.checked_sub(EARLY) {
+            return self.timeout.saturating_mul(1 << attempt.min(10));
         }
+        let late = self.window.time_out(hops).unwrap_or(self.timeout).max(LEAST);
+        late.saturating_mul(BACK_OFF.pow(u32::from(attempt))).min(self.timeout)
     }
 
-    /// Within one attempt deadlines come in order: one that would come before the last is as late as that.
     fn await_until(&mut self, due: Time, attempt: u8, tid: u32) {
-        let deadlines = &mut self.deadlines[usize::from(attempt)];
-        let due = deadlines.back().map_or(due, |&(last, _)| last.max(due));
-        deadlines.push_back((due, tid));
+        insert(&mut self.deadlines[usize::from(attempt)], (due, tid));
     }
 
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
@@ -234,7 +230,7 @@ impl Exchange {
                 (self.places.len() - 1) as u16
             }
         };
-        let first = if self.window.usual(hops).is_some() { 0 } else { EARLY };
+        let first = if self.window.time_out(hops).is_some() { 0 } else { EARLY };
         let slot = &mut self.places[usize::from(place)];
         *slot = UnderWay {
             request,
@@ -364,7 +360,8 @@ impl Exchange {
 
     /// When the next request's time is up.
     pub fn next_deadline(&mut self) -> Option<Time> {
-        let mut next = self.resent.front().map(|&(due, _)| due).filter(|_| !self.queue.is_empty());
+        let waits = !self.queue.is_empty() || !self.resend.is_empty();
+        let mut next = self.resent.front().map(|&(due, _)| due).filter(|_| waits);
         next = [next, self.window.next_burst()].into_iter().flatten().min();
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
@@ -391,6 +388,15 @@ impl Exchange {
         self.resend.clear();
         self.queue.clear();
     }
+}
+
+/// Times come nearly in order: few have to make room for one that comes before them.
+fn insert(times: &mut VecDeque<(Time, u32)>, (due, tid): (Time, u32)) {
+    let place = match times.back() {
+        Some(&(last, _)) if last > due => times.partition_point(|&(other, _)| other <= due),
+        _ => times.len(),
+    };
+    times.insert(place, (due, tid));
 }
 
 #[cfg(test)]

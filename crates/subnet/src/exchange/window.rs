@@ -54,8 +54,11 @@ pub(super) struct Window {
     waits: bool,
     /// The shortest time of an answer, by hops; nanoseconds.
     shortest: [u32; 64],
-    /// Times of answers by the shortest of their distance: a running mean.
+    /// Times of answers by the shortest of their distance: a running mean, and how far they are from it in the mean.
     stretch: f32,
+    deviation: f32,
+    /// The fewest hops that an answer has come over; none has where this is 64.
+    nearest: usize,
     /// The same of the quickest of the last few, and of those that are being counted.
     quickest: f32,
     counting: (u32, f32),
@@ -82,6 +85,8 @@ impl Window {
             waits: false,
             shortest: [u32::MAX; 64],
             stretch: 1.0,
+            deviation: 0.5,
+            nearest: 64,
             quickest: 1.0,
             counting: (0, f32::MAX),
             last_loss: None,
@@ -138,10 +143,13 @@ impl Window {
         self.answers += 1;
         let Some((hops, took)) = timing.filter(|_| !self.flow_controlled) else { return };
         let took = u32::try_from(took.as_nanos()).unwrap_or(u32::MAX).max(1);
-        let shortest = &mut self.shortest[usize::from(hops & 63)];
+        let hops = usize::from(hops & 63);
+        self.nearest = self.nearest.min(hops);
+        let shortest = &mut self.shortest[hops];
         *shortest = took.min(*shortest);
         let stretch = took as f32 / *shortest as f32;
-        self.stretch += (stretch - self.stretch) / 16.0;
+        self.deviation += ((stretch - self.stretch).abs() - self.deviation) / 4.0;
+        self.stretch += (stretch - self.stretch) / 8.0;
         self.counting = (self.counting.0 + 1, self.counting.1.min(stretch));
         if self.counting.0 == FEW {
             self.quickest = self.counting.1;
@@ -159,11 +167,18 @@ impl Window {
         self.size = self.size.min(self.most);
     }
 
-    /// How long an answer over so many hops usually takes now; `None` where that is not known.
-    pub fn usual(&self, hops: u8) -> Option<Duration> {
-        let shortest = self.shortest[usize::from(hops & 63)];
-        (shortest != u32::MAX)
-            .then(|| Duration::from_nanos(u64::from(shortest)).mul_f32(self.stretch.max(1.0)))
+    /// After how long an answer over so many hops is taken for lost, as RFC 6298 has it: the usual time and four times how far
+    /// answers stray from it. `None` where nothing was answered yet.
+    pub fn time_out(&self, hops: u8) -> Option<Duration> {
+        let hops = usize::from(hops & 63);
+        if self.nearest == self.shortest.len() {
+            return None;
+        }
+        // Over a way of a length that is new, as long as over the next shorter one, stretched.
+        let known = (0..=hops.max(self.nearest)).rev().find(|&known| self.shortest[known] != u32::MAX)?;
+        let farther = (hops.max(known) + 1) as f32 / (known + 1) as f32;
+        let shortest = Duration::from_nanos(u64::from(self.shortest[known]));
+        Some(shortest.mul_f32(farther * (self.stretch.max(1.0) + 4.0 * self.deviation)))
     }
 
     /// A request that was sent at `sent` is taken for lost. What was sent before the last fall-back fell with it.
@@ -216,6 +231,23 @@ mod tests {
             FLOW_CONTROLLED
         );
         assert_eq!(Window::new(8, 4096, true).size(), 8);
+    }
+
+    #[test]
+    fn an_answer_is_late_by_how_much_answers_stray() {
+        let mut window = Window::new(0, 4096, false);
+        assert_eq!(window.time_out(1), None);
+        (0..100).for_each(|_| window.answered(QUICK));
+        let steady = window.time_out(1).unwrap();
+        assert!(steady >= Duration::from_micros(20) && steady < Duration::from_micros(25), "{steady:?}");
+        let farther = window.time_out(5).unwrap();
+        assert!(farther > 2 * steady && farther < 4 * steady, "{farther:?} over a way of a new length");
+        assert_eq!(window.time_out(0), Some(steady), "over a shorter one no less is known");
+        (0..20).for_each(|_| window.answered(SLOW));
+        let slower = window.time_out(1).unwrap();
+        assert!(slower > Duration::from_micros(90), "{slower:?}");
+        (0..200).for_each(|_| window.answered(QUICK));
+        assert!(window.time_out(1).unwrap() < Duration::from_micros(25), "it is forgotten");
     }
 
     #[test]

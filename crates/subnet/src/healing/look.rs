@@ -11,6 +11,7 @@ impl SubnetManager {
     /// Looks at all who have told.
     pub(super) fn begin_look(&mut self) {
         self.healing.stage = Stage::Look;
+        self.healing.more = None;
         let told = std::mem::take(&mut self.healing.suspects);
         let fabric = &self.devices.fabric;
         let mut asked: Vec<PortId> = std::mem::take(&mut self.healing.ports).into_iter().collect();

@@ -36,6 +36,9 @@ pub use spread::{Solution, Task};
 /// How long to wait for the other end of a link to tell of the same change.
 const GATHER: Duration = Duration::from_micros(200);
 
+/// So many traps at once may be more than the last switch before the manager has room for: who was not heard is asked.
+const MANY: usize = 4;
+
 /// Where a heal stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stage {
@@ -80,6 +83,8 @@ pub(crate) struct Healing {
     looking: BTreeMap<NodeId, Looked>,
     /// Ports to be asked about once their switch has answered.
     to_examine: Vec<PortId>,
+    /// When to look at who told while others were being looked at.
+    more: Option<Time>,
     /// Nodes whose cabling in the graph has changed since the tables were repaired.
     changed: BTreeSet<NodeId>,
     /// Links that came back and are not in the graph yet.
@@ -119,6 +124,8 @@ struct Looked {
 /// A heal under way.
 struct Heal {
     began: Time,
+    /// How often switches told of it.
+    told: usize,
     cause: String,
     lost: usize,
     back: usize,
@@ -205,6 +212,9 @@ impl SubnetManager {
         }
         self.healing.suspects.insert(switch);
         self.begin_heal(now, cause);
+        if let Some(heal) = &mut self.healing.heal {
+            heal.told += 1;
+        }
         true
     }
 
@@ -224,6 +234,7 @@ impl SubnetManager {
         let (mads, blocks) = (self.counts.sent_in_all(), self.counts.blocks_written());
         self.healing.heal.get_or_insert_with(|| Heal {
             began: now,
+            told: 0,
             cause: cause.to_owned(),
             lost: 0,
             back: 0,
@@ -235,6 +246,10 @@ impl SubnetManager {
             // What is being written may wait for a switch that is gone: that is seen at once. The rest is part of what comes.
             self.healing.undone = true;
             self.healing.waves.clear();
+        }
+        if self.healing.stage == Stage::Look {
+            // Who is being asked may be gone, and this tells of it.
+            self.healing.more.get_or_insert(now + GATHER);
         }
         if matches!(self.healing.stage, Stage::Idle | Stage::Write) {
             self.healing.stage = Stage::Gather(now + GATHER);
@@ -248,6 +263,7 @@ impl SubnetManager {
         }
         let gather = match self.healing.stage {
             Stage::Gather(due) => Some(due),
+            Stage::Look => self.healing.more,
             _ => None,
         };
         let rebalance = self.healing.rebalance_at.filter(|_| self.may_spread());
@@ -268,6 +284,9 @@ impl SubnetManager {
         if let Stage::Gather(due) = self.healing.stage
             && due <= now
         {
+            self.begin_look();
+        }
+        if self.healing.stage == Stage::Look && self.healing.more.is_some_and(|due| due <= now) {
             self.begin_look();
         }
         if self.healing.rebalance_at.is_some_and(|at| at <= now) && self.may_spread() {
@@ -351,6 +370,9 @@ impl SubnetManager {
             return;
         }
         let Some(heal) = self.healing.heal.take() else { return };
+        if heal.told >= MANY {
+            self.sweep_at(now);
+        }
         if heal.lost + heal.back + heal.fresh == 0 {
             return;
         }

@@ -73,6 +73,33 @@ fn a_pulled_cable_is_healed_by_the_sweep_where_traps_are_lost() {
     judges::is_up(&world);
 }
 
+/// Agents tell again after 200 ms: what was not heard for want of buffers is asked before that.
+#[test]
+fn who_was_not_heard_among_many_is_asked() {
+    let fabric = fabrics::tree(3, 8, None);
+    let emulated = emulator::Config { vl15_buffers: 2, ..emulator::Config::default() };
+    let mut world = World::with(&fabric, emulated, quick(1000 * SECOND));
+    world.bring_up();
+    let leads_up = |&(_, peer): &(fabric::PortId, fabric::PortId)| fabric.is_switch(fabric.node_of(peer));
+    let uplinks: Vec<fabric::PortId> = (2..8)
+        .map(|leaf| fabrics::node(&fabric, &format!("leaf-{leaf:04}")))
+        .map(|leaf| fabric.neighbors(leaf).find(leads_up).unwrap().0)
+        .collect();
+    let end = |port| (fabric.node_of(port), fabric.port_number(port));
+    for (node, port) in uplinks.iter().map(|&port| end(port)) {
+        world.emulator.apply(Fault::Unlink { node, port });
+        world.pass(SECOND);
+    }
+    for (node, port) in uplinks.iter().map(|&port| end(port)) {
+        world.emulator.apply(Fault::Relink { node, port });
+    }
+    let serves = |world: &World| {
+        uplinks.iter().all(|&port| world.emulator.port_info(port).port_state == ib::PortState::ACTIVE)
+    };
+    assert!(world.run(SECOND / 10, |world| serves(world) && world.manager().is_settled()));
+    judges::is_up(&world);
+}
+
 #[test]
 fn a_link_that_flaps_is_left_down_for_a_while_and_then_taken_in() {
     let fabric = fabrics::leaf_spine(8);
