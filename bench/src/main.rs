@@ -23,6 +23,7 @@ mod lanes;
 mod loads;
 mod machine;
 mod opensm;
+mod places;
 mod process;
 mod statistics;
 mod tables;
@@ -74,6 +75,8 @@ enum What {
     Loads(loads::Loads),
     /// How long the scheduler takes to decide on a full cluster with a long queue
     Decisions(decisions::Decisions),
+    /// How long it takes to find places for gangs on a fabric of 16,384 GPUs
+    Places,
     /// Tables of fat trees computed, OpenSM's and Heddle's
     Tables(tables::Tables),
     /// All of these
@@ -98,11 +101,13 @@ fn main() -> anyhow::Result<()> {
         What::Lanes(lanes) => lanes.run(&common),
         What::Loads(loads) => loads.run(&common),
         What::Decisions(decisions) => decisions.run(&common),
+        What::Places => places::run(&common),
         What::Tables(tables) => tables.run(&common),
         What::All => {
             lanes::Lanes::default().run(&common)?;
             graph::run(&common)?;
             decisions::Decisions::default().run(&common)?;
+            places::run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;
             bring_up::BringUp::default().run(&common)?;
