@@ -72,7 +72,7 @@ pub fn format_of(text: &str) -> Format {
         Format::Openb
     } else if starts(native::MARK) {
         Format::Native
-    } else if text.contains("Name=gpu") {
+    } else if text.split_ascii_whitespace().any(|word| word == "Name=gpu") {
         Format::Gres
     } else if starts("NodeName=") {
         Format::Scontrol

@@ -8,8 +8,10 @@ pub mod generate;
 pub mod helios;
 pub mod native;
 pub mod openb;
+pub mod philly;
 pub mod sacct;
 pub mod swf;
+pub mod tables;
 mod time;
 
 use pool::stock::{Demand, ModelSet};
@@ -58,16 +60,22 @@ pub enum Format {
     Sacct,
     /// Helios' `cluster_log.csv`.
     Helios,
+    /// Philly's `cluster_job_log`.
+    Philly,
+    /// Heddle's own TOML.
+    Tables,
 }
 
 impl Format {
     /// All of them, with their names.
-    pub const ALL: [(Self, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str); 7] = [
         (Self::Native, "csv"),
         (Self::Openb, "openb"),
         (Self::Swf, "swf"),
         (Self::Sacct, "sacct"),
         (Self::Helios, "helios"),
+        (Self::Philly, "philly"),
+        (Self::Tables, "toml"),
     ];
 
     /// The format of a name.
@@ -84,8 +92,11 @@ impl Format {
     pub fn detect(bytes: &[u8]) -> Self {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
         let first = start.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        let toml = |line: &str| line.split('#').next().is_some_and(|line| line.trim() == "[[job]]");
         let has = |name: &str| first.split([',', '|']).any(|column| column.trim() == name);
         match () {
+            () if start.lines().any(toml) => Self::Tables,
+            () if first.trim_start_matches('\u{feff}').trim_start().starts_with('[') => Self::Philly,
             () if has("num_gpu") => Self::Openb,
             () if has("gpu_num") => Self::Helios,
             () if has("JobID") => Self::Sacct,
@@ -107,6 +118,8 @@ pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> R
         Format::Swf => swf::jobs(file, bytes, options),
         Format::Sacct => sacct::jobs(file, bytes, options),
         Format::Helios => helios::jobs(file, bytes, options),
+        Format::Philly => philly::jobs(file, bytes, options),
+        Format::Tables => tables::jobs(file, bytes, options),
     }?;
     if trace.jobs.is_empty() {
         let first =

@@ -38,7 +38,7 @@ impl TraceCommand {
 /// How jobs are read.
 #[derive(Args)]
 struct Reading {
-    /// Format of the jobs [default: told by the first line]: csv, openb, swf, sacct, helios
+    /// Format of the jobs [default: told by the first line]: csv, openb, swf, sacct, helios, philly, toml
     #[arg(long, value_parser = format)]
     format: Option<Format>,
     /// What becomes of lines that cannot be, such as negative times: skip or refuse

@@ -1,0 +1,115 @@
+//! Heddle's own jobs as TOML: a `[[job]]` table each, with the names of the columns of its CSV (`native`). Times may be
+//! fractions of seconds; everything else is a whole number or text.
+
+use pool::FormatError;
+use pool::stock::WHOLE_GPU;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::csv::small;
+use super::{Gatherer, Job, ReadOptions, Trace, time};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    job: Vec<Spanned<Written>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    name: String,
+    submit_s: Option<f64>,
+    run_s: Option<f64>,
+    limit_s: Option<f64>,
+    parts: i64,
+    cpu_milli: i64,
+    memory_mib: i64,
+    gpus: i64,
+    gpu_milli: Option<i64>,
+    models: String,
+    user: String,
+    priority: i64,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            submit_s: None,
+            run_s: None,
+            limit_s: None,
+            parts: 1,
+            cpu_milli: 0,
+            memory_mib: 0,
+            gpus: 0,
+            gpu_milli: None,
+            models: String::new(),
+            user: String::new(),
+            priority: 0,
+        }
+    }
+}
+
+/// Reads jobs.
+///
+/// # Errors
+/// Where it is no TOML of jobs, or a job cannot be and such jobs are refused; a job is named by the line that it begins in.
+pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
+    let text = String::from_utf8_lossy(bytes);
+    let line_of = |at: usize| 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
+    let mut gatherer = Gatherer::new(file, options);
+    let written: File = toml::from_str(&text).map_err(|error| {
+        let line = error.span().map_or(1, |span| line_of(span.start));
+        gatherer.error(
+            line,
+            error.message().to_owned(),
+            "a job is a [[job]] table with the names of the columns of jobs as CSV",
+        )
+    })?;
+    for table in &written.job {
+        match job(table.get_ref(), &mut gatherer) {
+            Ok(job) => gatherer.job(job),
+            Err(what) => gatherer.bad(line_of(table.span().start), what)?,
+        }
+    }
+    Ok(gatherer.finish())
+}
+
+fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
+    let submit_ms = time_ms(written.submit_s, "submit_s")?;
+    let run_ms = time_ms(written.run_s, "run_s")?;
+    if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
+        return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
+    }
+    let gpus: u16 = whole(written.gpus, "gpus")?;
+    let all = if gpus > 0 { i64::from(WHOLE_GPU) } else { 0 };
+    let gpu_milli: u16 = whole(written.gpu_milli.unwrap_or(all), "gpu_milli")?;
+    super::check_share(gpus, gpu_milli)?;
+    Ok(Job {
+        name: written.name.as_str().into(),
+        submit_ms: submit_ms.unwrap_or(0),
+        run_ms,
+        limit_ms: time_ms(written.limit_s, "limit_s")?,
+        parts: whole(written.parts.max(1), "parts")?,
+        cpu_milli: whole(written.cpu_milli, "cpu_milli")?,
+        memory_mib: whole(written.memory_mib, "memory_mib")?,
+        gpus,
+        gpu_milli,
+        models: gatherer.models(&written.models),
+        user: gatherer.user(&written.user),
+        priority: i32::try_from(written.priority).map_err(|_| format!("priority is {}", written.priority))?,
+    })
+}
+
+fn time_ms(seconds: Option<f64>, name: &str) -> Result<Option<u64>, String> {
+    let Some(seconds) = seconds else { return Ok(None) };
+    let what = if seconds < 0.0 { "negative" } else { "no time" };
+    time::from_seconds(seconds).map(Some).ok_or_else(|| format!("{name} is {what}: {seconds}"))
+}
+
+fn whole<T: TryFrom<u64>>(number: i64, name: &str) -> Result<T, String> {
+    let number =
+        u64::try_from(number).map_err(|_| format!("{name} is {number}, not a whole number from 0"))?;
+    small(number, name)
+}

@@ -1,0 +1,148 @@
+//! Every reader of traces on its sample, on times that cannot be, and on damaged bytes.
+// A test's own door to its data.
+#![allow(clippy::disallowed_methods)]
+
+use proptest::prelude::*;
+use scheduler::trace::{BadLines, Format, ReadOptions, read};
+
+const SKIP: ReadOptions = ReadOptions { bad_lines: BadLines::Skip, times_wanted: true, gpus_a_part: 8 };
+
+const PHILLY: &str = include_str!("../../../examples/philly.json");
+const TABLES: &str = include_str!("../../../examples/jobs.toml");
+
+/// What the fuzz target `read_trace` starts from, in the order of the names.
+fn seeds() -> Vec<Vec<u8>> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/read_trace");
+    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files.into_iter().map(|file| std::fs::read(file).unwrap()).collect()
+}
+
+#[test]
+fn every_seed_is_told_and_read() {
+    let told: Vec<_> = seeds()
+        .iter()
+        .map(|seed| {
+            let format = Format::detect(seed);
+            assert!(!read("seed", seed, format, SKIP).unwrap().jobs.is_empty(), "{format:?}");
+            format
+        })
+        .collect();
+    assert!(Format::ALL.iter().all(|(format, _)| told.contains(format)), "{told:?}");
+}
+
+/// A format; jobs of it, the second without a time, the third with a negative one; the lines of both.
+const TIMES: [(Format, &str, [usize; 2]); 7] = [
+    (Format::Native, "submit_s,run_s,gpus\n0,5,1\n4,,1\n-3,5,1\n", [3, 4]),
+    (
+        Format::Openb,
+        "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n\
+         a,1,1,1,1000,,,,0,5,0\nb,1,1,1,1000,,,,0,,0\nc,1,1,1,1000,,,,-9,5,0\n",
+        [3, 4],
+    ),
+    (
+        Format::Swf,
+        "; head\n1 0 1 5 1 -1 -1 1 9 -1 1 1 1 -1 1 -1 -1 -1\n2 0 1 -1 1 -1 -1 1 9 -1 1 1 1 -1 1 -1 -1 -1\n\
+         3 -7 1 5 1 -1 -1 1 9 -1 1 1 1 -1 1 -1 -1 -1\n",
+        [3, 4],
+    ),
+    (
+        Format::Sacct,
+        "JobID|User|Submit|Start|End|Timelimit|NNodes|ReqTRES\n\
+         1|a|2024-05-01T10:00:00|2024-05-01T10:01:00|2024-05-01T11:01:00||1|gres/gpu=1\n\
+         2|a|2024-05-01T10:00:00|2024-05-01T10:01:00|Unknown||1|gres/gpu=1\n\
+         3|a|2024-05-01T10:00:00|2024-05-01T11:01:00|2024-05-01T10:01:00||1|gres/gpu=1\n",
+        [3, 4],
+    ),
+    (
+        Format::Helios,
+        "job_id,user,gpu_num,cpu_num,node_num,submit_time,duration\n\
+         1,u,1,1,1,2020-06-09 18:41:01,5\n2,u,1,1,1,None,5\n3,u,1,1,1,2020-06-09 18:41:01,-5\n",
+        [3, 4],
+    ),
+    (
+        Format::Philly,
+        r#"[{"jobid":"1","submitted_time":"2017-10-07 01:00:00","attempts":[{"start_time":"2017-10-07 01:00:00",
+"end_time":"2017-10-07 02:00:00","detail":[{"ip":"m","gpus":["gpu0"]}]}]},
+{"jobid":"2","submitted_time":"None","attempts":[{"start_time":"2017-10-07 01:00:00",
+"end_time":"2017-10-07 02:00:00","detail":[{"ip":"m","gpus":["gpu0"]}]}]},
+{"jobid":"3","submitted_time":"2017-10-07 01:00:00","attempts":[{"start_time":"2017-10-07 02:00:00",
+"end_time":"2017-10-07 01:00:00","detail":[{"ip":"m","gpus":["gpu0"]}]}]}]"#,
+        [3, 5],
+    ),
+    (
+        Format::Tables,
+        "[[job]]\nsubmit_s = 0\nrun_s = 5\n[[job]]\nsubmit_s = 1\n[[job]]\nsubmit_s = -1\nrun_s = 5\n",
+        [4, 6],
+    ),
+];
+
+#[test]
+fn absent_and_negative_times_are_counted_named_by_line_skipped_or_refused() {
+    for (format, text, lines) in TIMES {
+        assert_eq!(Format::detect(text.as_bytes()), format);
+        let trace = read("jobs", text.as_bytes(), format, SKIP).unwrap();
+        let named: Vec<_> = trace.bad.iter().map(|bad| bad.line).collect();
+        assert_eq!(
+            (trace.jobs.len(), trace.bad_count, &named[..]),
+            (1, 2, &lines[..]),
+            "{format:?}: {:?}",
+            trace.bad
+        );
+        let refused = read("jobs", text.as_bytes(), format, ReadOptions::default()).unwrap_err();
+        assert_eq!((&*refused.file, refused.line as usize), ("jobs", lines[0]), "{format:?}: {refused}");
+    }
+}
+
+#[test]
+fn a_job_of_philly_wants_what_its_last_attempt_had() {
+    let trace =
+        read("philly.json", PHILLY.as_bytes(), Format::detect(PHILLY.as_bytes()), ReadOptions::default());
+    let trace = trace.unwrap();
+    let job = &trace.jobs[0];
+    assert_eq!((&*job.name, job.parts, job.gpus, job.run_ms), ("application_1", 2, 2, Some(3_600_000)));
+    assert_eq!(trace.jobs.iter().map(|job| job.submit_ms).collect::<Vec<_>>(), [0, 125_000]);
+}
+
+#[test]
+fn a_list_that_breaks_off_is_refused_with_its_line() {
+    let cut = &PHILLY[..PHILLY.len() - 40];
+    let error = read("philly.json", cut.as_bytes(), Format::Philly, SKIP).unwrap_err();
+    assert_eq!((error.line, error.what.contains("ends within a job")), (11, true), "{error}");
+}
+
+#[test]
+fn tables_are_read_as_the_columns_are() {
+    let trace = read("jobs.toml", TABLES.as_bytes(), Format::Tables, ReadOptions::default()).unwrap();
+    let again = scheduler::trace::native::write(&trace);
+    let again = read("jobs.csv", again.as_bytes(), Format::Native, ReadOptions::default()).unwrap();
+    assert_eq!(trace, again);
+    let unknown = read("jobs.toml", b"[[job]]\nsubmit_s = 1\nnodes = 2\n", Format::Tables, SKIP).unwrap_err();
+    assert_eq!((unknown.line, unknown.what.contains("nodes")), (3, true), "{unknown}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn damaged_traces_are_read_or_refused(
+        sample in prop::sample::select(seeds()),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 0..8),
+        skip in any::<bool>(),
+    ) {
+        let mut bytes = sample;
+        for (at, byte, cut) in damage {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+        }
+        let bad_lines = if skip { BadLines::Skip } else { BadLines::Refuse };
+        for (format, _) in Format::ALL {
+            if let Ok(trace) = read("damaged", &bytes, format, ReadOptions { bad_lines, ..SKIP }) {
+                prop_assert!(!trace.jobs.is_empty() && trace.bad.len() <= trace.bad_count);
+                prop_assert!(trace.jobs.is_sorted_by_key(|job| job.submit_ms));
+            }
+        }
+    }
+}
