@@ -1,7 +1,7 @@
 //! Who is near whom: the groups that nodes form at every level of the fabric.
 //!
 //! From the inside out: an NVLink domain; a leaf (nodes whose ports hang on the same switches, so that what rail `n` of one
-//! sends to rail `n` of another crosses one switch); a rail group (what hangs together by shared leaves: a scalable unit of
+//! sends to rail `n` of another crosses one switch); a rail group (nodes that share most of their leaves: a scalable unit of
 //! a rail-optimised fabric); a pod (what still hangs together without the top of the fabric); the fabric (what is
 //! connected at all). Leaf, rail group, pod and fabric nest. NVLink domains need not: where every domain lies in one leaf,
 //! [`Locality::nvlink_nests`].
@@ -22,6 +22,7 @@ use pool::{NodeIndex, Pool};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
+use super::homes::Homes;
 use super::hops::Hops;
 use super::ports::NodePorts;
 use super::sets::Sets;
@@ -34,7 +35,7 @@ pub enum Level {
     NvlinkDomain,
     /// Nodes on the same leaf switches.
     Leaf,
-    /// Nodes that hang together by shared leaves.
+    /// Nodes that share most of their leaves: a scalable unit where each rail has a leaf of its own.
     RailGroup,
     /// Nodes that hang together without the top of the fabric.
     Pod,
@@ -154,28 +155,19 @@ fn smallest_node(nodes: usize, set_of: impl Fn(usize) -> Option<u32>) -> Vec<u32
 
 /// What each switch hangs together with at each level.
 struct Parts {
-    rail: Sets,
     pod: Vec<u32>,
     island: Sets,
 }
 
 impl Parts {
-    fn of(fabric: &Fabric, ports: &NodePorts) -> Self {
+    fn of(fabric: &Fabric, ports: &NodePorts, homes: &Homes) -> Self {
         let levels = Levels::of(fabric);
         let switch_links = || {
             let nodes = fabric.links().map(|(one, other)| (fabric.node_of(one), fabric.node_of(other)));
             nodes.filter(|&(one, other)| fabric.is_switch(one) && fabric.is_switch(other))
         };
-        let mut rail = Sets::new(fabric.node_count());
-        for node in 0..ports.node_count() {
-            for pair in ports.rails(NodeIndex(node as u32)).windows(2) {
-                rail.join(pair[0].leaf.0, pair[1].leaf.0);
-            }
-        }
         let mut with_rails = Sets::new(fabric.node_count());
-        for switch in fabric.switches() {
-            with_rails.join(switch.0, rail.find(switch.0));
-        }
+        homes.together.iter().for_each(|&(one, other)| with_rails.join(one.0, other.0));
         let [mut island, mut beside, mut below] = [0; 3].map(|_| with_rails.clone());
         switch_links().for_each(|(one, other)| island.join(one.0, other.0));
         let mut top = vec![0; fabric.node_count()];
@@ -215,53 +207,8 @@ impl Parts {
                 if parted { beside.find(node.0) } else { below.find(node.0) }
             })
             .collect();
-        Self { rail, pod, island }
+        Self { pod, island }
     }
-}
-
-/// The leaf group of each node, as the number of a set of leaves: nodes on the same leaves have the same. A node whose leaves are
-/// all among those of a larger group, because a cable is missing, belongs to that group.
-fn leaf_groups(ports: &NodePorts) -> Vec<Option<u32>> {
-    let mut number: FxHashMap<Vec<NodeId>, u32> = FxHashMap::default();
-    let mut sets: Vec<(Vec<NodeId>, u32)> = Vec::new();
-    let own: Vec<Option<u32>> = (0..ports.node_count())
-        .map(|node| {
-            let mut leaves: Vec<NodeId> =
-                ports.rails(NodeIndex(node as u32)).iter().map(|rail| rail.leaf).collect();
-            leaves.sort_unstable();
-            leaves.dedup();
-            if leaves.is_empty() {
-                return None;
-            }
-            let set = *number.entry(leaves).or_insert_with_key(|leaves| {
-                sets.push((leaves.clone(), 0));
-                sets.len() as u32 - 1
-            });
-            sets[set as usize].1 += 1;
-            Some(set)
-        })
-        .collect();
-    // Larger sets first, then those with more nodes.
-    let mut order: Vec<u32> = (0..sets.len() as u32).collect();
-    order.sort_by_key(|&set| {
-        let (leaves, nodes) = &sets[set as usize];
-        std::cmp::Reverse((leaves.len(), *nodes))
-    });
-    let mut into: Vec<u32> = (0..sets.len() as u32).collect();
-    let mut with_leaf: FxHashMap<NodeId, Vec<u32>> = FxHashMap::default();
-    for set in order {
-        let leaves = &sets[set as usize].0;
-        let larger = with_leaf.get(&leaves[0]).and_then(|larger| {
-            let holds =
-                |other: u32| leaves.iter().all(|leaf| sets[other as usize].0.binary_search(leaf).is_ok());
-            larger.iter().copied().find(|&other| holds(other))
-        });
-        match larger {
-            Some(larger) => into[set as usize] = larger,
-            None => leaves.iter().for_each(|&leaf| with_leaf.entry(leaf).or_default().push(set)),
-        }
-    }
-    own.into_iter().map(|set| set.map(|set| into[set as usize])).collect()
 }
 
 /// The NVLink domain of a node; `None` where its GPUs are in none or in several.
@@ -275,19 +222,18 @@ impl Locality {
     /// Groups the nodes of `pool`, whose ports in `fabric` are `ports`.
     pub fn new(fabric: &Fabric, pool: &Pool, ports: &NodePorts) -> Self {
         let count = pool.node_count();
-        let mut parts = Parts::of(fabric, ports);
+        let homes = Homes::of(ports);
+        let mut parts = Parts::of(fabric, ports, &homes);
         let leaf_of: Vec<Option<NodeId>> =
-            pool.nodes().map(|node| ports.rails(node).first().map(|rail| rail.leaf)).collect();
+            homes.rail.iter().map(|rail| rail.map(|rail| homes.leaf_of_rail[rail as usize])).collect();
         let island_of: Vec<_> =
             leaf_of.iter().map(|leaf| leaf.map(|leaf| parts.island.find(leaf.0))).collect();
-        let rail_of: Vec<_> = leaf_of.iter().map(|leaf| leaf.map(|leaf| parts.rail.find(leaf.0))).collect();
-        let leaf_group = leaf_groups(ports);
         let domain_of: Vec<_> = pool.nodes().map(|node| domain(pool, node)).collect();
 
         let island = smallest_node(count, |node| island_of[node]);
         let pod = smallest_node(count, |node| leaf_of[node].map(|leaf| parts.pod[leaf.index()]));
-        let rail = smallest_node(count, |node| rail_of[node]);
-        let leaf = smallest_node(count, |node| leaf_group[node]);
+        let rail = smallest_node(count, |node| homes.rail[node]);
+        let leaf = smallest_node(count, |node| homes.leaf[node]);
         let domain = smallest_node(count, |node| domain_of[node]);
         let key = |node: u32| {
             let at = node as usize;

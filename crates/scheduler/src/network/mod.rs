@@ -9,6 +9,7 @@
 
 pub mod choose;
 pub mod contention;
+mod homes;
 pub mod hops;
 pub mod locality;
 pub mod ports;

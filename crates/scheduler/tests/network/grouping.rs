@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use fabric::generate::FatTreeSpec;
 use fabric::levels::switch_neighbors;
-use fabric::{Fabric, NodeId};
+use fabric::{Fabric, NodeId, NodeKind};
+use ib::Guid;
 use pool::{Attachment, NodeIndex};
 use proptest::prelude::*;
 use scheduler::network::hops::APART;
@@ -53,6 +55,43 @@ fn a_lost_cable_moves_no_node() {
     for level in Level::ALL {
         assert_eq!(lost.locality.groups(level), whole.locality.groups(level), "{level}");
     }
+}
+
+/// Hangs one more host on a fabric, by a port on each of these switches.
+fn hang(fabric: &mut Fabric, name: &str, leaves: &[NodeId]) {
+    let host = fabric.add_node(NodeKind::ChannelAdapter, Guid(0xabc), 4, &format!("{name} mlx5_0"));
+    for (at, &leaf) in leaves.iter().enumerate() {
+        let free = fabric.ports(leaf).find(|&port| fabric.peer(port).is_none()).unwrap();
+        let number = fabric.port_number(free);
+        fabric.connect((host, at as u8 + 1), (leaf, number), None).unwrap();
+    }
+}
+
+#[test]
+fn one_node_on_two_leaves_brings_none_together() {
+    // Three levels with free ports for one more host on each of two leaves, in different pods.
+    let spec = FatTreeSpec { levels: Some(3), radix: 8, hosts: Some(100), ..Default::default() };
+    let fabric = spec.build().unwrap();
+    let plain = site(fabric.clone());
+    let names: Vec<NodeIndex> = plain.pool.nodes().collect();
+    let leaf = |node: NodeIndex| plain.ports.rails(node)[0].leaf;
+    let free = |leaf: &NodeId| fabric.ports(*leaf).any(|port| fabric.peer(port).is_none());
+    let pod = |node: NodeIndex| plain.locality.group(Level::Pod, node);
+    let one = names.iter().copied().find(|&node| free(&leaf(node))).unwrap();
+    let other = names.iter().copied().find(|&node| free(&leaf(node)) && pod(node) != pod(one)).unwrap();
+    let mut with = fabric.clone();
+    hang(&mut with, "zz-gateway", &[leaf(one), leaf(other)]);
+    let with = site(with);
+    for level in [Level::Leaf, Level::RailGroup, Level::Pod] {
+        for &a in &names {
+            for &b in &names {
+                let together = |site: &Site| site.locality.group(level, a) == site.locality.group(level, b);
+                assert_eq!(together(&plain), together(&with), "{level}");
+            }
+        }
+    }
+    assert_eq!(with.locality.hops(one, other), plain.locality.hops(one, other));
+    check_groups(&with);
 }
 
 #[test]
@@ -138,6 +177,12 @@ pub fn check_groups(site: &Site) {
             }
         }
         assert!(seen.iter().all(|&seen| seen == 1), "{level}");
+    }
+    for group in 0..locality.group_count(Level::Leaf) as u32 {
+        let leaves = |node| site.ports.rails(node).iter().map(|rail| rail.leaf).collect::<BTreeSet<_>>();
+        let sets: Vec<_> = locality.nodes(Level::Leaf, group).map(leaves).collect();
+        let apart = sets.iter().any(|a| sets.iter().any(|b| a.is_disjoint(b)));
+        assert!(sets.len() == 1 || !apart, "leaf {group} has nodes that share no leaf");
     }
     for pair in NESTED.windows(2) {
         for group in 0..locality.group_count(pair[0]) as u32 {
