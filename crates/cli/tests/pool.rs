@@ -132,3 +132,22 @@ fn demand_is_forecast_beside_its_baselines() {
         assert!(shown.contains(words), "no {words} in {shown}");
     }
 }
+
+#[test]
+fn a_study_writes_what_replay_reads() {
+    let folder = Folder::new();
+    let sharing = folder.json(
+        "trace study teams --days 14 --seed 3 --json -o a.svg --jobs-out jobs.csv --pool-out pool.toml",
+        0,
+    );
+    assert_eq!((&sharing["gpus"], &sharing["failed"]), (&Value::from(96), &Value::from(0)));
+    let replayed = folder.json("trace replay --nodes pool.toml --jobs jobs.csv --json", 0);
+    // The same jobs and the same scheduler; the policy draws nothing from the seed.
+    for key in ["gpu_used_percent_while_waiting", "preemptions"] {
+        assert_eq!(replayed[key].as_f64(), sharing["pooled"][key].as_f64(), "{key}");
+    }
+    let pool = fs::read_to_string(folder.0.path().join("pool.toml")).unwrap();
+    folder.write("other.toml", &pool.replace("\"speech\"", "\"other\""));
+    let refused = folder.refused("trace replay --nodes other.toml --jobs jobs.csv");
+    assert!(refused.contains("is of the tenant \"speech\", whom the pool does not have"), "{refused}");
+}

@@ -12,3 +12,4 @@ pub mod replay;
 pub mod schedule;
 pub mod simulate;
 pub mod trace;
+pub mod workloads;

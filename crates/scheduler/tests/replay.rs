@@ -1,6 +1,7 @@
 //! Placement and replay on small clusters, with a plain look at every node as the judge; readers on bytes of any kind.
 
 use pool::stock::{Capacity, Demand, GpuSet, Grant, ModelSet};
+use pool::tenants::Tenants;
 use pool::{NodeIndex, Stock};
 use proptest::prelude::*;
 use scheduler::placement::{Classes, Cluster};
@@ -30,7 +31,14 @@ fn jobs(text: &str) -> Trace {
 }
 
 fn run(stock: &Stock, trace: &Trace, policy: Kind, backfill: Backfill) -> Outcome {
-    replay(stock, &arrivals(trace, stock), Config { policy, backfill, ..Config::default() }, &mut |_| {})
+    let arrivals = arrivals(trace, stock, &Tenants::default()).unwrap();
+    replay(
+        stock,
+        &Tenants::default(),
+        &arrivals,
+        Config { policy, backfill, ..Config::default() },
+        &mut |_| {},
+    )
 }
 
 fn wait_s(outcome: &Outcome) -> f64 {

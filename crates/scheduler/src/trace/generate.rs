@@ -6,11 +6,8 @@
 //! 15 minutes and a deviation of 1.8 in the logarithm, between 10 s and 7 days. A job says as its limit from one to five times
 //! its run time. Jobs come so often that, on average, `load` times the GPUs of the cluster are wanted.
 
-use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
-
-use super::{Job, Trace};
+use super::{Job, Terms, Trace};
+use crate::random::Chance;
 
 /// Sizes of jobs in GPUs, and how many of a hundred have them.
 const SIZES: [(u32, u32); 7] = [(1, 55), (2, 12), (4, 11), (8, 15), (16, 4), (32, 2), (64, 1)];
@@ -37,34 +34,20 @@ pub struct Recipe {
     pub seed: u64,
 }
 
-struct Chance(Xoshiro256PlusPlus);
-
-impl Chance {
-    /// From 0, below 1.
-    fn part(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// Around 0 with a deviation of 1: the sum of twelve parts is near enough to a normal deviate.
-    fn deviate(&mut self) -> f64 {
-        (0..12).map(|_| self.part()).sum::<f64>() - 6.0
-    }
-
-    fn size(&mut self) -> u32 {
-        let mut drawn = (self.part() * 100.0) as u32;
-        for (size, chances) in SIZES {
-            if drawn < chances {
-                return size;
-            }
-            drawn -= chances;
+fn size(chance: &mut Chance) -> u32 {
+    let mut drawn = (chance.part() * 100.0) as u32;
+    for (size, chances) in SIZES {
+        if drawn < chances {
+            return size;
         }
-        SIZES[0].0
+        drawn -= chances;
     }
+    SIZES[0].0
 }
 
 /// Makes the jobs.
 pub fn jobs(recipe: &Recipe) -> Trace {
-    let mut chance = Chance(Xoshiro256PlusPlus::seed_from_u64(recipe.seed));
+    let mut chance = Chance::new(recipe.seed);
     let users = recipe.users.max(1);
     let mut trace = Trace {
         model_lists: vec![Vec::new()],
@@ -75,7 +58,7 @@ pub fn jobs(recipe: &Recipe) -> Trace {
     let mut wanted_gpu_s = 0.0;
     for number in 0..recipe.jobs {
         // No job is larger than the cluster.
-        let size = chance.size().min(per_node.saturating_mul(recipe.nodes.max(1)));
+        let size = size(&mut chance).min(per_node.saturating_mul(recipe.nodes.max(1)));
         let (parts, gpus) = super::in_parts(size.into(), per_node as u16);
         let run_s = (MEDIAN_RUN_S * (DEVIATION * chance.deviate()).exp())
             .clamp(SHORTEST_RUN_S, LONGEST_RUN_S)
@@ -94,6 +77,7 @@ pub fn jobs(recipe: &Recipe) -> Trace {
             models: 0,
             user: (chance.part() * f64::from(users)) as u32,
             priority: 0,
+            terms: Terms::default(),
         });
     }
     let all = f64::from(recipe.nodes) * f64::from(recipe.gpus_a_node);

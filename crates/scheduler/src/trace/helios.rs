@@ -7,7 +7,7 @@ use pool::stock::WHOLE_GPU;
 use pool::FormatError;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace};
 
 const WANTED: [&str; 7] = ["job_id", "user", "gpu_num", "cpu_num", "node_num", "submit_time", "duration"];
 
@@ -52,5 +52,6 @@ fn job(row: &Row, columns: &[Option<usize>; 7], gatherer: &mut Gatherer<'_>) -> 
         models: 0,
         user: gatherer.user(row.get(user)),
         priority: 0,
+        terms: Terms::default(),
     })
 }

@@ -18,6 +18,8 @@ use pool::stock::{Demand, ModelSet};
 use pool::{FormatError, Stock};
 use rustc_hash::FxHashMap;
 
+use crate::job::{Checkpoint, Work};
+
 /// Bad lines are named one by one up to this number; all are counted.
 pub const MOST_NAMED: usize = 20;
 
@@ -131,7 +133,7 @@ pub fn read(file: &str, bytes: &[u8], format: Format, options: ReadOptions) -> R
 }
 
 /// Splits GPUs into equal parts of so many at most; where they do not divide, the parts are rounded up.
-fn in_parts(gpus: u64, most: u16) -> (u32, u16) {
+pub(crate) fn in_parts(gpus: u64, most: u16) -> (u32, u16) {
     let most = u64::from(most.max(1));
     if gpus <= most {
         return (1, gpus as u16);
@@ -191,12 +193,56 @@ pub struct Job {
     pub user: u32,
     /// The greater starts first.
     pub priority: i32,
+    /// What more it agrees to.
+    pub terms: Terms,
 }
 
 impl Job {
     /// Thousandths of GPUs of all parts together.
     pub fn gpu_milli_total(&self) -> u64 {
         u64::from(self.parts) * u64::from(self.gpus) * u64::from(self.gpu_milli)
+    }
+}
+
+/// What a job agrees to beyond what traces of other systems tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Terms {
+    /// Who pays for it: 0 nobody, else one more than the place in [`Trace::tenants`].
+    pub tenant: u32,
+    /// Parts of use to it beyond those it needs.
+    pub more_parts: u32,
+    /// What it does.
+    pub work: Work,
+    /// What stopping it costs; nothing where it must not be stopped.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+impl Terms {
+    /// Terms as they are written: the fewest and the most parts, `work` by its word, grace and cost of stopping.
+    fn new(
+        tenant: u32,
+        (parts, most): (u32, u32),
+        work: &str,
+        (grace_ms, cost_ms): (Option<u64>, Option<u64>),
+    ) -> Result<Self, String> {
+        let more_parts = most.checked_sub(parts).ok_or_else(|| {
+            format!("most_parts is {most}, fewer than the {parts} parts that it starts with")
+        })?;
+        let work = match work {
+            "" | "batch" => Work::Batch,
+            "service" => Work::Service,
+            other => return Err(format!("work is {other:?}, neither batch nor service")),
+        };
+        let checkpoint = match cost_ms {
+            Some(cost_ms) => Some(Checkpoint { grace_ms: grace_ms.unwrap_or(0), cost_ms }),
+            None if grace_ms.is_some() => {
+                return Err(
+                    "grace_s is given and checkpoint_s is not: a job that can be stopped needs it".to_owned()
+                );
+            }
+            None => None,
+        };
+        Ok(Self { tenant, more_parts, work, checkpoint })
     }
 }
 
@@ -209,6 +255,8 @@ pub struct Trace {
     pub model_lists: Vec<Vec<String>>,
     /// Owners of jobs.
     pub users: Vec<String>,
+    /// Tenants that jobs name.
+    pub tenants: Vec<String>,
     /// The first bad lines that were skipped.
     pub bad: Vec<BadLine>,
     /// How many were skipped in all.
@@ -258,6 +306,19 @@ impl<'a> Gatherer<'a> {
     /// Whether jobs have to say when they came and how long they ran.
     pub(crate) fn times_wanted(&self) -> bool {
         self.options.times_wanted
+    }
+
+    /// The number of a tenant; 0 for no name.
+    pub(crate) fn tenant(&mut self, name: &str) -> u32 {
+        let tenants = &mut self.trace.tenants;
+        if name.is_empty() {
+            return 0;
+        }
+        let at = tenants.iter().position(|tenant| tenant == name).unwrap_or_else(|| {
+            tenants.push(name.to_owned());
+            tenants.len() - 1
+        });
+        at as u32 + 1
     }
 
     pub(crate) fn user(&mut self, name: &str) -> u32 {

@@ -12,6 +12,11 @@
 //! | `gpu_milli` | thousandths of each; less than 1000 where `gpus` is 1 alone | 1000 |
 //! | `models` | models that will do, with `\|` between them | any |
 //! | `user`, `priority` | owner; the greater starts first | empty, 0 |
+//! | `tenant` | who pays for it, by a name of the pool's tenants | nobody |
+//! | `most_parts` | the most parts that are of use to it | `parts` |
+//! | `work` | `batch` comes to an end by itself, `service` serves until somebody ends it | `batch` |
+//! | `grace_s` | how long it takes to stop once it is told to, in seconds | 0 |
+//! | `checkpoint_s` | run time that is lost where it is stopped, in seconds | it must not be stopped |
 
 use std::fmt::Write;
 
@@ -20,9 +25,10 @@ use pool::stock::WHOLE_GPU;
 use pool::FormatError;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace};
+use crate::job::Work;
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 17] = [
     "name",
     "submit_s",
     "run_s",
@@ -35,6 +41,11 @@ const COLUMNS: [&str; 12] = [
     "models",
     "user",
     "priority",
+    "tenant",
+    "most_parts",
+    "work",
+    "grace_s",
+    "checkpoint_s",
 ];
 
 /// Reads jobs.
@@ -59,8 +70,9 @@ pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, For
     Ok(gatherer.finish())
 }
 
-fn job(row: &Row, columns: &[Option<usize>; 12], gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
-    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority] = *columns;
+fn job(row: &Row, columns: &[Option<usize>; 17], gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
+    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority, of_terms @ ..] =
+        *columns;
     let submit_ms = row.time_ms(submit, "submit_s")?;
     let run_ms = row.time_ms(run, "run_s")?;
     if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
@@ -70,12 +82,14 @@ fn job(row: &Row, columns: &[Option<usize>; 12], gatherer: &mut Gatherer<'_>) ->
     let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };
     let gpu_milli: u16 = small(row.whole(milli, "gpu_milli", whole)?, "gpu_milli")?;
     super::check_share(gpus, gpu_milli)?;
+    let parts: u32 = small(row.whole(parts, "parts", 1)?.max(1), "parts")?;
+    let terms = terms(row, &of_terms, parts, gatherer)?;
     Ok(Job {
         name: row.get(name).into(),
         submit_ms: submit_ms.unwrap_or(0),
         run_ms,
         limit_ms: row.time_ms(limit, "limit_s")?,
-        parts: small(row.whole(parts, "parts", 1)?.max(1), "parts")?,
+        parts,
         cpu_milli: small(row.whole(cpu, "cpu_milli", 0)?, "cpu_milli")?,
         memory_mib: small(row.whole(memory, "memory_mib", 0)?, "memory_mib")?,
         gpus,
@@ -83,7 +97,20 @@ fn job(row: &Row, columns: &[Option<usize>; 12], gatherer: &mut Gatherer<'_>) ->
         models: gatherer.models(row.get(models)),
         user: gatherer.user(row.get(user)),
         priority: small(row.whole(priority, "priority", 0)?, "priority")?,
+        terms,
     })
+}
+
+fn terms(
+    row: &Row,
+    columns: &[Option<usize>; 5],
+    parts: u32,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<Terms, String> {
+    let [tenant, most_parts, work, grace, checkpoint] = *columns;
+    let most: u32 = small(row.whole(most_parts, "most_parts", parts.into())?, "most_parts")?;
+    let times = (row.time_ms(grace, "grace_s")?, row.time_ms(checkpoint, "checkpoint_s")?);
+    Terms::new(gatherer.tenant(row.get(tenant)), (parts, most), row.get(work), times)
 }
 
 /// Writes jobs so that [`jobs`] reads the same.
@@ -101,11 +128,17 @@ pub fn write(trace: &Trace) -> String {
     };
     for job in &trace.jobs {
         let models = trace.model_lists.get(job.models as usize).map_or(String::new(), |list| list.join("|"));
+        let Terms { tenant, more_parts, work, checkpoint } = job.terms;
+        let tenant = tenant.checked_sub(1).and_then(|at| trace.tenants.get(at as usize));
+        let tenant = tenant.map_or("", String::as_str);
+        // What a job of another system leaves open stays open.
+        let most_parts = if more_parts > 0 { (job.parts + more_parts).to_string() } else { String::new() };
+        let work = if work == Work::Service { "service" } else { "" };
         let user = trace.users.get(job.user as usize).map_or("", String::as_str);
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             quoted(&job.name),
             seconds(job.submit_ms),
             length(job.run_ms),
@@ -117,7 +150,12 @@ pub fn write(trace: &Trace) -> String {
             job.gpu_milli,
             quoted(&models),
             quoted(user),
-            job.priority
+            job.priority,
+            quoted(tenant),
+            most_parts,
+            work,
+            length(checkpoint.map(|checkpoint| checkpoint.grace_ms)),
+            length(checkpoint.map(|checkpoint| checkpoint.cost_ms))
         );
     }
     text

@@ -7,7 +7,7 @@
 use pool::FormatError;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace};
 
 /// Reads the list of tasks. A task's run time is the time from its start to its end; one that never started has none.
 ///
@@ -74,5 +74,6 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
         models: gatherer.models(row.get(spec)),
         user: gatherer.user(row.get(qos)),
         priority: 0,
+        terms: Terms::default(),
     })
 }

@@ -8,7 +8,7 @@ use pool::stock::WHOLE_GPU;
 use serde::Deserialize;
 
 use super::csv::small;
-use super::{Gatherer, Job, ReadOptions, Trace, time};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, time};
 
 #[derive(Deserialize)]
 struct Logged {
@@ -98,6 +98,7 @@ fn job(logged: &Logged, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
         models: 0,
         user: gatherer.user(&logged.user),
         priority: 0,
+        terms: Terms::default(),
     })
 }
 

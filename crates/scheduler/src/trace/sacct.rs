@@ -8,7 +8,7 @@ use pool::stock::WHOLE_GPU;
 use pool::FormatError;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Trace, time};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, time};
 
 const WANTED: [&str; 4] = ["JobID", "Submit", "Start", "End"];
 
@@ -87,6 +87,7 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
         models: 0,
         user: gatherer.user(row.get(user)),
         priority: small(row.whole(priority, "Priority", 0)?, "Priority")?,
+        terms: Terms::default(),
     })
 }
 

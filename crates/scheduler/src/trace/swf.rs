@@ -5,7 +5,7 @@
 
 use pool::FormatError;
 
-use super::{Gatherer, Job, ReadOptions, Trace, time};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, time};
 
 const FIELDS: usize = 18;
 
@@ -63,5 +63,6 @@ fn job(line: &str, options: ReadOptions, gatherer: &mut Gatherer<'_>) -> Result<
         models: 0,
         user: gatherer.user(fields[11]),
         priority: 0,
+        terms: Terms::default(),
     })
 }

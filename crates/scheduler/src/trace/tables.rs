@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::csv::small;
-use super::{Gatherer, Job, ReadOptions, Trace, time};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, time};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -30,6 +30,11 @@ struct Written {
     models: String,
     user: String,
     priority: i64,
+    tenant: String,
+    most_parts: Option<i64>,
+    work: String,
+    grace_s: Option<f64>,
+    checkpoint_s: Option<f64>,
 }
 
 impl Default for Written {
@@ -47,6 +52,11 @@ impl Default for Written {
             models: String::new(),
             user: String::new(),
             priority: 0,
+            tenant: String::new(),
+            most_parts: None,
+            work: String::new(),
+            grace_s: None,
+            checkpoint_s: None,
         }
     }
 }
@@ -86,12 +96,16 @@ fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
     let all = if gpus > 0 { i64::from(WHOLE_GPU) } else { 0 };
     let gpu_milli: u16 = whole(written.gpu_milli.unwrap_or(all), "gpu_milli")?;
     super::check_share(gpus, gpu_milli)?;
+    let parts: u32 = whole(written.parts.max(1), "parts")?;
+    let most: u32 = written.most_parts.map_or(Ok(parts), |most| whole(most, "most_parts"))?;
+    let times = (time_ms(written.grace_s, "grace_s")?, time_ms(written.checkpoint_s, "checkpoint_s")?);
+    let terms = Terms::new(gatherer.tenant(&written.tenant), (parts, most), &written.work, times)?;
     Ok(Job {
         name: written.name.as_str().into(),
         submit_ms: submit_ms.unwrap_or(0),
         run_ms,
         limit_ms: time_ms(written.limit_s, "limit_s")?,
-        parts: whole(written.parts.max(1), "parts")?,
+        parts,
         cpu_milli: whole(written.cpu_milli, "cpu_milli")?,
         memory_mib: whole(written.memory_mib, "memory_mib")?,
         gpus,
@@ -99,6 +113,7 @@ fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
         models: gatherer.models(&written.models),
         user: gatherer.user(&written.user),
         priority: i32::try_from(written.priority).map_err(|_| format!("priority is {}", written.priority))?,
+        terms,
     })
 }
 

@@ -3,10 +3,12 @@
 mod describe;
 mod generate;
 mod replay;
+mod study;
 
 use clap::{Args, Subcommand};
 use pool::Stock;
 use pool::formats::Beside;
+use pool::tenants::Tenants;
 use scheduler::trace::{self, BadLines, Format, ReadOptions, Trace};
 
 use crate::Answer;
@@ -22,6 +24,8 @@ pub enum TraceCommand {
     Describe(describe::Describe),
     /// Make a cluster and jobs from documented distributions and a seed
     Generate(generate::Generate),
+    /// Run a whole site from documented distributions: what one pool is worth to those who share it
+    Study(study::Study),
 }
 
 impl TraceCommand {
@@ -31,6 +35,7 @@ impl TraceCommand {
             Self::Replay(replay) => replay.run(),
             Self::Describe(describe) => describe.run(),
             Self::Generate(generate) => generate.run(),
+            Self::Study(study) => study.run(),
         }
     }
 }
@@ -79,13 +84,13 @@ impl Reading {
     }
 }
 
-/// Reads the nodes of a pool.
-fn nodes(path: &str) -> Result<Stock, Failure> {
+/// Reads the nodes of a pool, and its tenants.
+fn nodes(path: &str) -> Result<(Stock, Tenants), Failure> {
     let (site, _) = pool::formats::read(path, &files::read(path)?, &Beside::default())?;
     let refused = |error: pool::stock::StockError| Failure::new(error.to_string(), path, "");
     let stock = Stock::of(&site.pool).map_err(refused)?;
     if stock.is_empty() {
         return Err(Failure::new("there is no node in it", path, "is it the right file?"));
     }
-    Ok(stock)
+    Ok((stock, site.tenants))
 }

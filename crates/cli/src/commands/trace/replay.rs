@@ -7,12 +7,13 @@ use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use pool::Stock;
 use pool::stock::Demand;
+use pool::tenants::Tenants;
 use scheduler::policy::Kind;
 use scheduler::replay::inflate::{self, Point};
 use scheduler::replay::picture::{self, Line};
 use scheduler::replay::timed;
 use scheduler::schedule::{Backfill, Config};
-use scheduler::simulate::{Figures as Fared, Moment, Outcome, Spread};
+use scheduler::simulate::{Arrival, Figures as Fared, Moment, Outcome, Spread};
 use scheduler::trace::Trace;
 use serde::Serialize;
 
@@ -44,7 +45,7 @@ const PROMISES: u32 = 32;
     heddle trace replay --nodes N --jobs J --compare -o timeline.svg    every policy side by side, drawn\n  \
     heddle trace replay --nodes N --jobs J --inflate 1.3 --seeds 10     the published experiment of the FGD paper:\n  \
                                         tasks arrive in a drawn order until 1.3 times all GPUs are wanted; none leaves\n\n\
-    Nodes are whatever `heddle pool show` reads.\n\
+    Nodes are whatever `heddle pool show` reads. Where jobs name tenants, those of the pool count.\n\
     Exit codes: 0 done, 2 the request was wrong."
 )]
 pub struct Replay {
@@ -149,8 +150,15 @@ impl Replay {
         {
             return Err(Failure::new("the ending tells no format", path, "end it with .svg, .csv or .json"));
         }
-        let stock = super::nodes(&self.nodes)?;
+        let (stock, tenants) = super::nodes(&self.nodes)?;
         let (trace, _) = self.reading.jobs(&self.jobs, self.inflate.is_none())?;
+        let tenants = timed::tenants_in_use(&trace, &tenants);
+        let arrivals = match self.inflate {
+            Some(_) => Vec::new(),
+            None => timed::arrivals(&trace, &stock, &tenants).map_err(|error| {
+                Failure::new(error.to_string(), &self.jobs, "name it in the pool with [[tenant]]")
+            })?,
+        };
         let demands = trace.demands(&stock);
         let kinds = match &self.compare {
             None => vec![self.policy],
@@ -161,7 +169,7 @@ impl Replay {
             .into_iter()
             .map(|kind| match self.inflate {
                 Some(times) => self.inflated(&stock, &demands, kind, times),
-                None => self.replayed(&stock, &trace, kind),
+                None => self.replayed((&stock, &tenants), &trace, &arrivals, kind),
             })
             .collect();
         match (self.json, &figures[..]) {
@@ -210,9 +218,14 @@ impl Replay {
         }
     }
 
-    fn replayed(&self, stock: &Stock, trace: &Trace, kind: Kind) -> Figures {
+    fn replayed(
+        &self,
+        (stock, tenants): (&Stock, &Tenants),
+        trace: &Trace,
+        arrivals: &[Arrival],
+        kind: Kind,
+    ) -> Figures {
         let begun = Instant::now();
-        let arrivals = timed::arrivals(trace, stock);
         let bar = std::io::stderr().is_terminal().then(|| ProgressBar::new(trace.jobs.len() as u64));
         let runs: Vec<_> = (0..self.seeds)
             .map(|more| {
@@ -226,7 +239,7 @@ impl Replay {
                     },
                     ..Config::default()
                 };
-                timed::replay(stock, &arrivals, config, &mut |come| {
+                timed::replay(stock, tenants, arrivals, config, &mut |come| {
                     if let Some(bar) = &bar {
                         bar.set_position(come as u64);
                     }
