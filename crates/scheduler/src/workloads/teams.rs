@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let mut workload = workload(14, 3);
+        let mut workload = workload(120, 3);
         let text = native::write(&workload.trace);
         let read = native::jobs("jobs.csv", text.as_bytes(), ReadOptions::default()).unwrap();
         // Time is counted from the first job, and names are numbered as they come.
