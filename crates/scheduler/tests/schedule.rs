@@ -15,7 +15,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use scheduler::job::{After, Checkpoint, Job, JobIndex, Refusal, Work};
 use scheduler::network::{Level, Topology, Want};
-use scheduler::schedule::{Backfill, Config, Decision, Phase, Scheduler, Wait};
+use scheduler::schedule::{Backfill, Config, Decision, Phase, Scheduler, UNKNOWN_MS, Wait};
 use scheduler::simulate::{Arrival, simulate};
 
 const HOUR_MS: u64 = 3_600_000;
@@ -516,6 +516,20 @@ fn config() -> impl Strategy<Value = Config> {
             ..Config::default()
         },
     )
+}
+
+/// Two that wait were both promised room for a time that nobody knew, since what ran had no limit; it ends.
+#[test]
+fn promises_for_an_unknown_time_do_not_stand_in_each_others_way() {
+    let config = Config { backfill: Backfill::Conservative(4), preempt: false, ..Config::default() };
+    let mut scheduler = scheduler(config, stock(&[8, 8]), Tenants::default());
+    let unknown = scheduler.submit(Job { limit_ms: None, ..gang("unknown", 2, 8) }, 0).unwrap();
+    scheduler.decide(0);
+    let jobs = [1, 2].map(|at| scheduler.submit(gang("", 1, 8), at).unwrap());
+    assert!(scheduler.decide(2).is_empty());
+    assert_eq!(jobs.map(|job| scheduler.promised_ms(job)), [Some(UNKNOWN_MS); 2]);
+    scheduler.ended(unknown, true, 3).unwrap();
+    assert_eq!(started(&scheduler.decide(3)), jobs);
 }
 
 proptest! {

@@ -185,9 +185,13 @@ impl Scheduler {
         if turns.is_some_and(|turns| turns.bars((work, fixed), amount, now_ms, until_ms).is_some()) {
             return Tried::Quota;
         }
-        // What others were stopped for, and a time that has come, are its own.
-        let own = self.promises.of(job).filter(|promise| promise.pinned || promise.at_ms <= now_ms);
-        if let Some(grants) = own.map(|promise| promise.grants.clone())
+        // What it was promised is its own, from now on too if nobody else was promised it until then.
+        let own = self.promises.of(job).map(|promise| {
+            let mine = promise.pinned || promise.at_ms <= now_ms;
+            (promise.grants.clone(), if mine { 0 } else { promise.at_ms })
+        });
+        if let Some((grants, at_ms)) = own
+            && self.promises.allow(job, &grants, until_ms, |promise| promise.at_ms < at_ms)
             && self.allocate(&grants)
         {
             self.start(job, grants, now_ms, until_ms, look);
