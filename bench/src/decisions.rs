@@ -13,6 +13,7 @@ use scheduler::job::{Checkpoint, Job, JobIndex};
 use scheduler::schedule::{Config, Decision, Phase, Scheduler};
 
 use crate::Common;
+use crate::statistics::percentile;
 
 /// GPUs of a node.
 const GPUS_A_NODE: usize = 8;
@@ -78,15 +79,13 @@ impl Decisions {
         println!("### Decisions, {gpus} GPUs in use, {waiting} jobs waiting\n");
         println!("| what has happened | decisions | median ms | 99th percentile ms | largest ms |");
         println!("| --- | --- | --- | --- | --- |");
-        for (name, mut taken) in [
+        for (name, taken) in [
             ("a job of one GPU came", single),
             ("a job ended", ended),
             ("a gang of 512 GPUs came", gang),
             ("a job ended or stopped while such a gang waits at the head", head),
         ] {
-            taken.sort_unstable_by(f64::total_cmp);
-            let at =
-                |part: f64| taken[((taken.len() as f64 * part).ceil() as usize).clamp(1, taken.len()) - 1];
+            let at = |part: f64| percentile(&taken, part);
             println!("| {name} | {} | {:.3} | {:.3} | {:.3} |", taken.len(), at(0.5), at(0.99), at(1.0));
         }
         println!(

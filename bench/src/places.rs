@@ -14,6 +14,7 @@ use routing::{Options, auto};
 use scheduler::network::{Ask, Level, Pattern, Topology, Traffic, Want, choose};
 
 use crate::Common;
+use crate::statistics::percentile;
 use crate::statistics::{figure, grouped};
 
 /// Sets of nodes that are proposed for each gang.
@@ -88,8 +89,7 @@ pub fn run(common: &Common) -> anyhow::Result<()> {
             }
             taken.push(begun.elapsed().as_secs_f64() * 1000.0);
         }
-        taken.sort_unstable_by(f64::total_cmp);
-        let at = |part: f64| taken[((taken.len() as f64 * part).ceil() as usize).clamp(1, taken.len()) - 1];
+        let at = |part: f64| percentile(&taken, part);
         println!("| {gang} | {what} | {tries} | {:.3} | {:.3} | {:.3} |", at(0.5), at(0.99), at(1.0));
     }
     println!();

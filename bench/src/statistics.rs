@@ -11,6 +11,14 @@ pub fn median(values: impl IntoIterator<Item = f64>) -> f64 {
     }
 }
 
+/// The value that a part of all, from 0 to 1, does not exceed. 0 of none.
+pub fn percentile(values: &[f64], part: f64) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_unstable_by(f64::total_cmp);
+    let at = (values.len() as f64 * part).ceil() as usize;
+    values.get(at.clamp(1, values.len().max(1)) - 1).copied().unwrap_or(0.0)
+}
+
 /// The smallest and the largest.
 pub fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     values.into_iter().fold((f64::INFINITY, 0.0), |(low, high), value| (value.min(low), value.max(high)))

@@ -105,6 +105,15 @@ pub struct Demand {
 }
 
 impl Demand {
+    /// Whether so many GPUs at so many thousandths each can be asked for: shares are of one GPU, 0.8 of one is not 0.4 of two.
+    pub const fn is_share(gpus: u16, gpu_milli: u16) -> bool {
+        match gpus {
+            0 => gpu_milli == 0,
+            1 => gpu_milli >= 1 && gpu_milli <= WHOLE_GPU,
+            _ => gpu_milli == WHOLE_GPU,
+        }
+    }
+
     /// Thousandths of GPUs in all.
     pub const fn gpu_milli_total(&self) -> u32 {
         self.gpus as u32 * self.gpu_milli as u32

@@ -7,7 +7,7 @@
 use rustc_hash::FxHashSet;
 
 use super::place::{self, Grants};
-use super::promises::{Promise, UNKNOWN_MS};
+use super::promises::{Promise, Promises, Running, UNKNOWN_MS};
 use super::shapes::ShapeIndex;
 use super::waiting::Walk;
 use super::{Backfill, Decision, Phase, Scheduler};
@@ -44,7 +44,7 @@ impl Scheduler {
     pub fn decide(&mut self, now_ms: u64) -> Vec<Decision> {
         let mut look = Look::default();
         if std::mem::take(&mut self.stale) {
-            self.recast(now_ms);
+            self.keep_promises(now_ms, |_| true);
         }
         self.drain(now_ms, &mut look.decisions);
         let turn = self.turns.as_ref().map(|turns| turns.shares(now_ms));
@@ -64,9 +64,7 @@ impl Scheduler {
         }
         if self.promises.all().iter().any(|promise| promise.at_ms <= now_ms) {
             // A quota is in the way, or those that were stopped are late: the latter gets another time.
-            let mut promises = std::mem::take(&mut self.promises);
-            promises.retain(&self.running_now(now_ms), |promise| promise.pinned || promise.at_ms > now_ms);
-            self.promises = promises;
+            self.keep_promises(now_ms, |promise| promise.pinned || promise.at_ms > now_ms);
         }
         if self.promises.all().is_empty() {
             self.grow(now_ms, &mut look.decisions);
@@ -124,9 +122,7 @@ impl Scheduler {
         if complete || blocked.len() >= self.config.backfill.promises() {
             let lapsed = |promise: &Promise| !promise.pinned && !blocked.contains(&promise.job);
             if !self.all_bind() && self.promises.all().iter().any(lapsed) {
-                let mut promises = std::mem::take(&mut self.promises);
-                promises.retain(&self.running_now(now_ms), |promise| !lapsed(promise));
-                self.promises = promises;
+                self.keep_promises(now_ms, |promise| !lapsed(promise));
             }
         }
     }
@@ -303,7 +299,7 @@ impl Scheduler {
         self.enter_network(job);
         self.running.insert((until_ms, job));
         if self.promises.of(job).is_some() {
-            self.forget_promise(job, now_ms);
+            self.keep_promises(now_ms, |promise| promise.job != job);
         } else {
             self.promises.started(&grants, until_ms);
         }
@@ -319,12 +315,17 @@ impl Scheduler {
         // What is promised to those behind it does not bind it.
         let running = self.running_now(now_ms);
         promises.retain(&running, |promise| promise.pinned || promise.job != job && before(promise));
+        self.promise_in(&mut promises, job, &running);
+        self.promises = promises;
+    }
+
+    /// Adds a promise to others; its time, if there is room for the job at any.
+    fn promise_in(&self, promises: &mut Promises, job: JobIndex, running: &Running<'_>) -> Option<u64> {
         let entry = &self.entries[job.index()];
         let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
-        promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
+        promises.promise((job, &entry.job, length_ms), running, &mut |stock, room| {
             place::gang(self.locality(), &entry.job, stock, room)
-        });
-        self.promises = promises;
+        })
     }
 
     /// After many early ends: every promise is made anew, and the earlier time holds.
@@ -338,14 +339,10 @@ impl Scheduler {
         let jobs: Vec<_> =
             promises.all().iter().filter(|promise| !promise.pinned).map(|promise| promise.job).collect();
         for job in jobs {
-            let entry = &self.entries[job.index()];
             let before = promises.clone();
             let old_ms = before.of(job).map_or(UNKNOWN_MS, |promise| promise.at_ms);
-            promises.forget(job, &running);
-            let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
-            let new_ms = promises.promise((job, &entry.job, length_ms), &running, &mut |stock, room| {
-                place::gang(self.locality(), &entry.job, stock, room)
-            });
+            promises.retain(&running, |promise| promise.job != job);
+            let new_ms = self.promise_in(&mut promises, job, &running);
             if new_ms.is_none_or(|new_ms| new_ms > old_ms) {
                 promises = before;
             }

@@ -26,7 +26,7 @@ mod waiting;
 
 use std::collections::BTreeSet;
 
-use pool::stock::Grant;
+use pool::stock::{Demand, Grant};
 use pool::tenants::{ChargeError, Tenants};
 use pool::{NodeIndex, Stock};
 
@@ -44,7 +44,7 @@ pub use place::Grants;
 pub use promises::UNKNOWN_MS;
 
 use groups::Group;
-use promises::{LATE_MS, Promises, Running};
+use promises::{LATE_MS, Promise, Promises, Running};
 use shapes::{ShapeIndex, Shapes};
 use shares::Shares;
 use turns::Turns;
@@ -209,7 +209,7 @@ impl Scheduler {
         config: Config,
         stock: Stock,
         tenants: Tenants,
-        mix: impl IntoIterator<Item = &'a pool::stock::Demand>,
+        mix: impl IntoIterator<Item = &'a Demand>,
     ) -> Self {
         Self {
             policy: Policy::new(config.policy, &stock, mix, config.seed),
@@ -315,12 +315,7 @@ impl Scheduler {
             return Err(Refusal::Deadline { left_s: left_ms / 1000, length_s: length_ms / 1000 });
         }
         let demand = &job.demand;
-        let possible = match demand.gpus {
-            0 => demand.gpu_milli == 0,
-            1 => (1..=1000).contains(&demand.gpu_milli),
-            _ => demand.gpu_milli == 1000,
-        };
-        if !possible {
+        if !Demand::is_share(demand.gpus, demand.gpu_milli) {
             return Err(Refusal::Share { gpus: demand.gpus, gpu_milli: demand.gpu_milli });
         }
         if !self.tenants.is_empty() {
@@ -569,19 +564,11 @@ impl Scheduler {
         }
     }
 
-    /// Nodes or ends have changed in another way than was counted on: promises that can no longer be kept are void.
-    fn recast(&mut self, now_ms: u64) {
+    /// Keeps the promises that are to be kept, and looks at them anew: those that no longer can be are void.
+    fn keep_promises(&mut self, now_ms: u64, keep: impl Fn(&Promise) -> bool) {
         if !self.promises.all().is_empty() {
             let mut promises = std::mem::take(&mut self.promises);
-            promises.retain(&self.running_now(now_ms), |_| true);
-            self.promises = promises;
-        }
-    }
-
-    fn forget_promise(&mut self, job: JobIndex, now_ms: u64) {
-        if self.promises.of(job).is_some() {
-            let mut promises = std::mem::take(&mut self.promises);
-            promises.forget(job, &self.running_now(now_ms));
+            promises.retain(&self.running_now(now_ms), keep);
             self.promises = promises;
         }
     }

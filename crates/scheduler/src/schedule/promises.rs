@@ -122,15 +122,6 @@ impl Promises {
         self.list.retain(|promise| promise.job != job);
     }
 
-    /// Takes a promise back.
-    pub(super) fn forget(&mut self, job: JobIndex, running: &Running<'_>) {
-        let before = self.list.len();
-        self.list.retain(|promise| promise.job != job);
-        if self.list.len() < before {
-            self.cast_shadows(running);
-        }
-    }
-
     /// Keeps only the promises that are to be kept, as they stand.
     pub(super) fn retain(&mut self, running: &Running<'_>, keep: impl Fn(&Promise) -> bool) {
         self.list.retain(keep);

@@ -18,7 +18,7 @@ use pool::stock::{Demand, ModelSet};
 use pool::{FormatError, Stock};
 use rustc_hash::FxHashMap;
 
-use crate::job::{Checkpoint, Work};
+use crate::job::{Checkpoint, Refusal, Work};
 
 /// Bad lines are named one by one up to this number; all are counted.
 pub const MOST_NAMED: usize = 20;
@@ -142,19 +142,10 @@ pub(crate) fn in_parts(gpus: u64, most: u16) -> (u32, u16) {
     (parts.min(u64::from(u32::MAX)) as u32, gpus.div_ceil(parts) as u16)
 }
 
-/// Shares are of one GPU: 0.8 of one is not 0.4 of two.
+/// Whether a job can ask for so much, or why not.
 fn check_share(gpus: u16, gpu_milli: u16) -> Result<(), String> {
-    let possible = match gpus {
-        0 => gpu_milli == 0,
-        1 => (1..=pool::stock::WHOLE_GPU).contains(&gpu_milli),
-        _ => gpu_milli == pool::stock::WHOLE_GPU,
-    };
-    let what = || {
-        format!(
-            "{gpus} GPUs at {gpu_milli} thousandths each: a share is of one GPU, of several all are wanted"
-        )
-    };
-    possible.then_some(()).ok_or_else(what)
+    let refusal = || Refusal::Share { gpus, gpu_milli }.to_string();
+    Demand::is_share(gpus, gpu_milli).then_some(()).ok_or_else(refusal)
 }
 
 /// A line that cannot be.

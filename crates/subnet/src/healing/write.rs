@@ -111,7 +111,7 @@ impl SubnetManager {
 
     /// No repair will do: the engine computes all anew over the graph as it is.
     pub(super) fn reroute_all(&mut self, now: Time, why: &str) {
-        // Nor is the graph as it is known where devices are new, or one that is in it has not answered.
+        // The graph is not what is there: devices are new, or one that it has did not answer.
         if !self.healing.new.is_empty() || !self.healing.unsure.is_empty() {
             self.look_anew(now, why.to_owned());
             return;

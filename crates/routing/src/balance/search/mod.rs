@@ -406,3 +406,19 @@ fn places(switches: &Switches, tables: &Tables, hosts: &[(u32, u32, u32)]) -> Ve
     });
     chosen
 }
+
+/// A tree of three levels in which every so many a link between switches is missing, from one on; for the tests of the parts.
+#[cfg(test)]
+fn worn_tree(skip: usize, step: usize) -> fabric::Fabric {
+    let spec = fabric::generate::FatTreeSpec { levels: Some(3), radix: 8, ..Default::default() };
+    let mut fabric = spec.build().unwrap();
+    let between =
+        |&(a, b): &(_, _)| fabric.is_switch(fabric.node_of(a)) && fabric.is_switch(fabric.node_of(b));
+    let links: Vec<_> = fabric.links().filter(between).map(|(port, _)| port).collect();
+    links.iter().skip(skip).step_by(step * 5).for_each(|&port| {
+        fabric.disconnect(port);
+    });
+    let ports: Vec<_> = fabric.end_ports().collect();
+    ports.iter().zip(1..).for_each(|(&port, lid)| fabric.set_lid(port, ib::Lid(lid), 0));
+    fabric
+}

@@ -203,10 +203,9 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use fabric::generate::FatTreeSpec;
-    use ib::Lid;
 
     use super::super::super::levels::Levels;
+    use super::super::worn_tree;
     use super::*;
     use crate::paths::Paths;
     use crate::ranks;
@@ -215,17 +214,8 @@ mod tests {
 
     #[test]
     fn moves_lower_the_largest_loads_and_keep_count_of_them() {
-        let spec = FatTreeSpec { levels: Some(3), radix: 8, ..FatTreeSpec::default() };
         for step in [3, 7, 20, 41] {
-            let mut fabric = spec.build().unwrap();
-            let between =
-                |&(a, b): &(_, _)| fabric.is_switch(fabric.node_of(a)) && fabric.is_switch(fabric.node_of(b));
-            let links: Vec<_> = fabric.links().filter(between).map(|(port, _)| port).collect();
-            links.iter().skip(2).step_by(step * 5).for_each(|&port| {
-                fabric.disconnect(port);
-            });
-            let ports: Vec<_> = fabric.end_ports().collect();
-            ports.iter().zip(1..).for_each(|(&port, lid)| fabric.set_lid(port, Lid(lid), 0));
+            let fabric = worn_tree(2, step);
             let switches = Switches::new(&fabric);
             let rank = ranks::of(&fabric, &switches);
             let paths = Paths::up_down(&switches, &rank);

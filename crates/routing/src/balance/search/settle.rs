@@ -301,9 +301,8 @@ impl Search<'_> {
 
 #[cfg(test)]
 mod tests {
-    use fabric::generate::FatTreeSpec;
-    use ib::Lid;
 
+    use super::super::worn_tree;
     use super::*;
     use crate::balance::levels::Levels;
     use crate::paths::Paths;
@@ -313,17 +312,8 @@ mod tests {
 
     #[test]
     fn less_is_met_by_chance_and_no_level_carries_more() {
-        let spec = FatTreeSpec { levels: Some(3), radix: 8, ..FatTreeSpec::default() };
         for step in [3, 7, 20, 41] {
-            let mut fabric = spec.build().unwrap();
-            let between =
-                |&(a, b): &(_, _)| fabric.is_switch(fabric.node_of(a)) && fabric.is_switch(fabric.node_of(b));
-            let links: Vec<_> = fabric.links().filter(between).map(|(port, _)| port).collect();
-            links.iter().skip(1).step_by(step * 5).for_each(|&port| {
-                fabric.disconnect(port);
-            });
-            let ports: Vec<_> = fabric.end_ports().collect();
-            ports.iter().zip(1..).for_each(|(&port, lid)| fabric.set_lid(port, Lid(lid), 0));
+            let fabric = worn_tree(1, step);
             let switches = Switches::new(&fabric);
             let rank = ranks::of(&fabric, &switches);
             let paths = Paths::up_down(&switches, &rank);
