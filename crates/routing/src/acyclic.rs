@@ -46,6 +46,29 @@ impl Acyclic {
         true
     }
 
+    /// Whether every edge follows the order: the proof that there is no circle.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let nodes = self.after.iter().enumerate();
+        nodes.into_iter().all(|(from, after)| after.iter().all(|&to| self.is_before(from as u32, to)))
+    }
+
+    /// Sets how many edges searches may look at from now on.
+    pub(crate) fn allow(&mut self, looks: u64) {
+        self.looks = looks;
+    }
+
+    /// Takes away an edge that is there.
+    pub(crate) fn remove(&mut self, from: u32, to: u32) {
+        let take = |edges: &mut Vec<u32>, end: u32| {
+            // Mostly the one that came last.
+            if let Some(place) = edges.iter().rposition(|&other| other == end) {
+                edges.swap_remove(place);
+            }
+        };
+        take(&mut self.after[from as usize], to);
+        take(&mut self.before[to as usize], from);
+    }
+
     /// Takes away the edge that was added last and is there still.
     pub(crate) fn remove_last(&mut self, from: u32, to: u32) {
         debug_assert_eq!(self.after[from as usize].last(), Some(&to));
@@ -133,6 +156,19 @@ mod tests {
             }
             assert!(refused > 20 && refused < 110, "{refused}");
         }
+    }
+
+    #[test]
+    fn an_edge_that_is_gone_forbids_nothing() {
+        let mut graph = Acyclic::new(vec![0, 1, 2], 100);
+        assert!(graph.add(0, 1) && graph.add(0, 2) && graph.add(1, 2) && !graph.add(2, 0));
+        graph.remove(0, 1);
+        assert!(!graph.add(2, 0));
+        graph.remove(0, 2);
+        assert!(graph.is_in_order() && graph.add(2, 0) && graph.is_in_order());
+        assert!(!graph.add(0, 1));
+        graph.allow(0);
+        assert!(!graph.add(2, 1));
     }
 
     #[test]

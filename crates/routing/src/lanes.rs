@@ -5,6 +5,8 @@
 //! leave by, as InfiniBand's SLtoVL mapping has it. In the simplest case a service level is a lane. On a torus it says
 //! which date lines the path crosses, and the lane follows from the dimension of the port.
 
+use std::sync::Arc;
+
 use fabric::{Fabric, NodeId};
 
 use crate::tables::Tables;
@@ -18,15 +20,15 @@ pub const MOST_LANES: u8 = 15;
 /// The lanes of all paths.
 ///
 /// One lane takes no memory. Several take a byte for every switch and LID, and 8 bytes for every turn where a lane is not
-/// simply the service level.
+/// simply the service level; clones share them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lanes {
     count: u8,
     /// LIDs in a row of `service_levels`.
     width: usize,
     /// By source row and LID; empty where all paths bear service level 0.
-    service_levels: Vec<u8>,
-    turns: Option<Turns>,
+    service_levels: Arc<[u8]>,
+    turns: Option<Arc<Turns>>,
 }
 
 /// The lane of each service level for every turn: from the port that packets come in by to the one that they leave by.
@@ -89,7 +91,7 @@ impl Turns {
 impl Lanes {
     /// All paths on lane 0.
     pub fn one() -> Self {
-        Self { count: 1, width: 0, service_levels: Vec::new(), turns: None }
+        Self { count: 1, width: 0, service_levels: Arc::new([]), turns: None }
     }
 
     /// Each path on the lane that its service level names. `service_levels` has a row of `width` LIDs for each row of the
@@ -103,7 +105,7 @@ impl Lanes {
         if most == 0 {
             return Self::one();
         }
-        Self { count: most + 1, width, service_levels, turns: None }
+        Self { count: most + 1, width, service_levels: service_levels.into(), turns: None }
     }
 
     /// Each path on the lanes that the turns along it give to its service level; values beyond 15 count as 15.
@@ -115,7 +117,7 @@ impl Lanes {
         for level in &mut service_levels {
             *level = (*level).min(SERVICE_LEVELS as u8 - 1);
         }
-        Self { count, width, service_levels, turns: Some(turns) }
+        Self { count, width, service_levels: service_levels.into(), turns: Some(Arc::new(turns)) }
     }
 
     /// The lanes that devices give to the paths of `tables`, read from the devices: `service_level` names that of packets

@@ -20,18 +20,19 @@ const FEW: usize = 4;
 const ABREAST: usize = 32;
 
 /// Fails where a changed entry does not lead to the port that holds its LID, or where an adapter's packets would go up
-/// after they came down.
+/// after they came down and there is an `order` to keep to.
 pub(super) fn check(
     fabric: &Fabric,
     tables: &Tables,
     network: &Network,
     patch: &Patch,
+    order: bool,
 ) -> Result<(), NeedsEngine> {
     let mut entries: Vec<PatchEntry> = patch.entries().to_vec();
     entries.sort_unstable_by_key(|entry| (entry.lid, entry.row, Reverse(entry.wave)));
     // An entry that changes twice ends as the last wave says.
     entries.dedup_by_key(|entry| (entry.lid, entry.row));
-    let ground = Ground { fabric, tables, network };
+    let ground = Ground { fabric, tables, network, order };
     let (small, large): (Vec<&[PatchEntry]>, Vec<&[PatchEntry]>) =
         entries.chunk_by(|a, b| a.lid == b.lid).partition(|column| column.len() <= FEW);
     let few: Vec<(&[PatchEntry], PatchEntry)> =
@@ -58,6 +59,8 @@ struct Ground<'a> {
     fabric: &'a Fabric,
     tables: &'a Tables,
     network: &'a Network,
+    /// Whether adapters' packets have to keep to the order of switches.
+    order: bool,
 }
 
 /// How packets from a switch end that arrive.
@@ -123,7 +126,7 @@ impl Ground<'_> {
                     true
                 }
                 Step::Arrived(adapter) => {
-                    if adapter && !*in_order && self.network.holders[entry.row as usize] {
+                    if self.order && adapter && !*in_order && self.network.holders[entry.row as usize] {
                         wrong.get_or_insert(*entry);
                     }
                     false
@@ -165,7 +168,7 @@ impl Ground<'_> {
                 end = End { in_order: end.in_order && (up || !end.climbs), climbs: up, ..end };
                 memory.known[row] = (memory.column, end);
             }
-            end.adapter && !end.in_order && self.network.holders[entry.row as usize]
+            self.order && end.adapter && !end.in_order && self.network.holders[entry.row as usize]
         })
     }
 }

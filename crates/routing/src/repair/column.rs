@@ -570,7 +570,7 @@ impl<'a> Column<'a> {
 }
 
 /// Spreads what must go round: neighbouring destinations and neighbouring switches take different ways.
-fn turn(lid: u32, row: u32) -> usize {
+pub(super) fn turn(lid: u32, row: u32) -> usize {
     // Fibonacci hashing of both, so that no stride of LIDs or rows meets the number of links.
     let mixed = (u64::from(lid) << 32 | u64::from(row)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> 40) as usize

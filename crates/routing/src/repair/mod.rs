@@ -10,6 +10,8 @@
 //! Where no way keeps to the order although there is a cable, or too much would change, [`NeedsEngine`] says so:
 //! then the engine computes all anew.
 //!
+//! Tables on several lanes have no such order. There [`lanes`] keeps account of which lane of which link waits for which.
+//!
 //! Entries that a repair moved away from the port that the engine chose are remembered, and go back as soon as that port
 //! serves again: after a link has come back, tables are what they were.
 
@@ -17,6 +19,7 @@ mod check;
 mod column;
 mod detour;
 mod fresh;
+mod lanes;
 mod network;
 mod patch;
 mod transition;
@@ -34,6 +37,7 @@ use crate::islands;
 use crate::routes::Routes;
 use crate::tables::{NO_ROUTE, Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
+use lanes::LaneKeeper;
 use network::Network;
 pub use patch::{Patch, PatchEntry};
 pub use transition::{Old, transition};
@@ -55,6 +59,8 @@ pub struct NeedsEngine {
 /// What is kept from repair to repair.
 pub struct Repairer {
     network: Network,
+    /// What waits for what, where paths take several lanes.
+    lanes: Option<LaneKeeper>,
     /// The port that the engine chose, for each row and LID that a repair has moved away from it.
     displaced: FxHashMap<(u32, u32), u8>,
     /// Ports, by row, whose links went since the last repair was written.
@@ -78,10 +84,13 @@ pub struct Repairer {
 }
 
 impl Repairer {
-    /// Takes the cabling and the order of `routes` as they are, where there is an order.
+    /// Takes the cabling and the order of `routes` as they are, where there is an order or paths take several lanes.
     pub fn new(fabric: &Fabric, routes: &Routes) -> Option<Self> {
-        let heights = routes.heights.as_ref()?;
-        if routes.lanes.count() != 1 || heights.len() != routes.tables.switches().len() {
+        let several = routes.lanes.count() > 1;
+        // Lanes keep to no order of switches: any will do.
+        let any = || (0..routes.tables.switches().len() as u32).collect();
+        let heights = routes.heights.clone().filter(|_| !several).or_else(|| several.then(any))?;
+        if heights.len() != routes.tables.switches().len() {
             return None;
         }
         let apart = islands::islands(fabric);
@@ -92,8 +101,14 @@ impl Repairer {
         let rows = routes.tables.switches().iter().enumerate();
         let fresh =
             rows.filter(|&(_, &switch)| routes.tables.top_lid(switch) == 0).map(|(row, _)| row as u32);
+        let network = Network::new(fabric, &routes.tables, &heights);
+        let lanes = match several {
+            true => Some(LaneKeeper::new(fabric, &routes.tables, &routes.lanes, &network)?),
+            false => None,
+        };
         Some(Self {
-            network: Network::new(fabric, &routes.tables, heights),
+            network,
+            lanes,
             displaced: FxHashMap::default(),
             lost: Vec::new(),
             gone: Vec::new(),
@@ -105,6 +120,11 @@ impl Repairer {
             moved: Vec::new(),
             fresh: fresh.collect(),
         })
+    }
+
+    /// Whether paths take several lanes: then switches that are new, or came back without their lanes, are the engine's work.
+    pub fn has_lanes(&self) -> bool {
+        self.lanes.is_some()
     }
 
     /// How many entries stand elsewhere than where the engine put them.
@@ -175,6 +195,9 @@ impl Repairer {
         self.gone.retain(|&(row, port)| !network.serves(row, port));
         self.back.retain(|&(row, port)| network.serves(row, port));
         let (mut works, mut cut) = self.works(fabric, tables);
+        if self.lanes.is_some() {
+            return self.repair_on_lanes(fabric, tables, &works);
+        }
         let looks: usize =
             works.iter().map(|work| if self.may_be_whole(tables, work) { network.rows() } else { 16 }).sum();
         if looks > MOST_LOOKS {
@@ -226,9 +249,29 @@ impl Repairer {
             cut.extend(away);
         }
         let patch = Patch::new(entries);
-        check::check(fabric, tables, network, &patch)?;
+        check::check(fabric, tables, network, &patch, true)?;
         self.mended = all_mended;
         self.cut.extend(cut);
+        Ok(patch)
+    }
+
+    /// The same where paths take several lanes.
+    fn repair_on_lanes(
+        &mut self,
+        fabric: &Fabric,
+        tables: &Tables,
+        works: &[Work],
+    ) -> Result<Patch, NeedsEngine> {
+        let Some(keeper) = &mut self.lanes else { return Ok(Patch::default()) };
+        if !self.fresh.is_empty() {
+            return Err(NeedsEngine { why: "a new switch has no lanes yet".to_owned() });
+        }
+        keeper.knows(&self.network, &self.back)?;
+        keeper.reconcile(tables)?;
+        let displaced = &self.displaced;
+        let wanted = |row, lid| displaced.get(&(row, lid)).copied();
+        let patch = Patch::new(keeper.repair(fabric, tables, &self.network, works, wanted)?);
+        check::check(fabric, tables, &self.network, &patch, false)?;
         Ok(patch)
     }
 
@@ -250,6 +293,9 @@ impl Repairer {
 
     /// The last repair is written to the end.
     pub fn settle(&mut self) {
+        if let Some(keeper) = &mut self.lanes {
+            keeper.settle();
+        }
         self.gone.append(&mut self.lost);
         self.back.clear();
         self.hosts_back = false;

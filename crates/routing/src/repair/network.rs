@@ -205,6 +205,12 @@ impl Network {
         self.next(row, port) != NONE
     }
 
+    /// The row that was last beyond a port, link or no link, or [`NONE`].
+    pub fn last_led_to(&self, row: u32, port: u8) -> u32 {
+        let slot = self.first_slot[row as usize] + u32::from(port);
+        if slot < self.first_slot[row as usize + 1] { self.last_peer[slot as usize] } else { NONE }
+    }
+
     /// Whether the port leads up, or did while its link was there.
     pub fn led_up(&self, row: u32, port: u8) -> bool {
         let slot = self.first_slot[row as usize] + u32::from(port);

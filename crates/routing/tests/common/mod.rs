@@ -2,6 +2,7 @@
 #![allow(dead_code)]
 
 pub mod build;
+pub mod changes;
 pub mod oracle;
 
 use fabric::Fabric;

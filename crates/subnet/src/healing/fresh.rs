@@ -55,6 +55,10 @@ impl SubnetManager {
         self.devices.set_switch(switch, info);
         self.devices.tables.remove(&switch);
         self.forget_mappings(switch);
+        if self.has_lanes() {
+            let name = self.devices.fabric.name(switch);
+            self.healing.anew.get_or_insert_with(|| format!("{name} has started afresh, without its lanes"));
+        }
         self.healing.blank.insert(switch);
         self.schedule(switch, Request::Refresh(self.devices.management_port(switch)));
     }
@@ -147,6 +151,10 @@ impl SubnetManager {
         let (Some(tables), Some(repairer)) = (&mut self.tables, &mut self.healing.repairer) else { return };
         let width = self.healing.owner.len().max(tables.width());
         if width == tables.width() && fabric.switch_count() == tables.switches().len() {
+            return;
+        }
+        if repairer.has_lanes() {
+            self.healing.anew.get_or_insert_with(|| "a new device has no lanes yet".to_owned());
             return;
         }
         let to_adapters = |&node: &NodeId| {

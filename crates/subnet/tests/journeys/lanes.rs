@@ -3,7 +3,7 @@
 use emulator::Fault;
 use fabric::generate::DragonflyPlusSpec;
 use fabric::{Fabric, PortId};
-use subnet::{Config, Phase};
+use subnet::{Config, Event, Phase};
 
 use crate::fabrics;
 use crate::judges;
@@ -142,6 +142,53 @@ fn a_lost_link_is_healed_and_no_moment_between_closes_a_loop() {
             assert!(world.manager().lanes() > 1);
         }
     }
+}
+
+#[test]
+fn a_lost_link_is_healed_by_entries_alone() {
+    for engine in ["torus", "layered", "nue"] {
+        let fabric = fabrics::torus(&[5, 4]);
+        let mut world = World::with(&fabric, emulator::Config::default(), with_engine(engine));
+        world.bring_up();
+        let levels = judges::service_levels(&world);
+        let lane_writes = |world: &World| world.manager().report().mads.kinds["Set SLtoVLMappingTable"].sent;
+        let written = lane_writes(&world);
+        world.seats[0].events.clear();
+        let port = cable(&fabric);
+        let (node, number) = (fabric.node_of(port), fabric.port_number(port));
+        for fault in [Fault::Unlink { node, port: number }, Fault::Relink { node, port: number }] {
+            world.emulator.apply(fault);
+            let mut sets = 0;
+            world.run(10 * SECOND, |world| {
+                if std::mem::replace(&mut sets, world.seats[0].sets) != sets {
+                    judges::closes_no_loop(world, &levels);
+                }
+                false
+            });
+            judges::is_up(&world);
+        }
+        let events = &world.seats[0].events;
+        let healed = events.iter().filter(|event| matches!(event, Event::Healed { .. })).count();
+        let wide = |event: &&Event| matches!(event, Event::Resweep { .. } | Event::Reroute { .. });
+        assert_eq!((healed, events.iter().find(wide)), (2, None), "{engine}");
+        // Hosts go on by the service levels that they know, and switches by the lanes that they hold.
+        assert!(judges::service_levels(&world) == levels, "{engine}");
+        assert_eq!(lane_writes(&world), written, "{engine}");
+    }
+}
+
+#[test]
+fn a_switch_that_starts_afresh_gets_its_lanes_too() {
+    let fabric = fabrics::torus(&[5, 4]);
+    let mut world = World::with(&fabric, emulator::Config::default(), with_engine("torus"));
+    world.bring_up();
+    let node = fabric.switches().nth(7).unwrap();
+    for fault in [Fault::PowerOff { node }, Fault::PowerOn { node }] {
+        world.emulator.apply(fault);
+        world.pass(20 * SECOND);
+    }
+    judges::is_up(&world);
+    judges::is_the_fabric(&world);
 }
 
 #[test]
