@@ -111,6 +111,18 @@ impl Devices {
         })
     }
 
+    /// The nearer end of each link on the manager's way to a node, from the manager on.
+    pub fn links_on_the_way(&self, node: NodeId) -> Vec<PortId> {
+        let mut at = self.own.map(|own| self.fabric.node_of(own));
+        let mut ends = Vec::new();
+        for &number in self.route(node).hops() {
+            let Some(port) = at.and_then(|at| self.fabric.port(at, number)) else { break };
+            ends.push(port);
+            at = self.fabric.peer(port).map(|peer| self.fabric.node_of(peer));
+        }
+        ends
+    }
+
     /// Switches that the manager's way leads over the link between two ports to.
     pub fn ways_over(&self, a: PortId, b: PortId) -> Vec<NodeId> {
         let over = |port: PortId| {

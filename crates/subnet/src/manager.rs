@@ -22,6 +22,9 @@ use crate::request::Request;
 use crate::standby::Others;
 use crate::sweep::Sweeping;
 
+/// After so many times in vain, early ones all of them, it is asked who is beside a device whether it is still there.
+const DOUBTFUL: u8 = 3;
+
 /// What the manager is doing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -478,7 +481,13 @@ impl SubnetManager {
 
     fn came_to_nothing(&mut self, now: Time, outcome: Outcome) {
         match outcome {
-            Outcome::Again => {}
+            Outcome::Again(request, times) => {
+                if times == DOUBTFUL
+                    && let Some(node) = self.device(request)
+                {
+                    self.doubt(now, node);
+                }
+            }
             Outcome::GivenUp(request, times) => {
                 self.done += 1;
                 // A switch that does not answer once more has nothing to say to the rest either.

@@ -21,10 +21,10 @@ use window::Window;
 const MOST_UNDER_WAY: usize = 4096;
 
 /// How often to ask again soon, by the time that answers usually take, before the waiting time set by hand begins: a single
-/// loss then costs next to nothing.
-const EARLY: u8 = 3;
-/// By how much each of these waits longer than the one before: who is slow is not asked too often.
-const BACK_OFF: u32 = 4;
+/// loss then costs next to nothing, and several in a row, where a third of all is lost, less than that waiting time.
+const EARLY: u8 = 8;
+/// By how much each of these waits longer than the one before, as RFC 6298 has it: who is slow is not asked too often.
+const BACK_OFF: u32 = 2;
 /// The least time to wait: agents pause now and then.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -44,6 +44,8 @@ struct UnderWay {
     first: u8,
     /// Hops to the device: how long an answer takes depends on it.
     hops: u8,
+    /// When its time is up.
+    due: Time,
     generation: u16,
     active: bool,
     /// Whether the window counts it: it may still be on the wire.
@@ -57,8 +59,8 @@ struct UnderWay {
 pub(crate) enum Outcome {
     /// Nothing came, however often it was asked: so many times.
     GivenUp(Request, u32),
-    /// It waits to be sent again.
-    Again,
+    /// It came to nothing so many times, and waits to be sent again.
+    Again(Request, u8),
 }
 
 /// Requests that wait and that fly.
@@ -74,12 +76,13 @@ pub(crate) struct Exchange {
     timeout: Duration,
     retries: u8,
     under_way: usize,
-    /// Requests under way that are no longer on the wire: they hold neither their device nor, where the window has no
-    /// bound set by hand, a place in the window, so that those who answer do not wait for those who do not.
+    /// Requests under way that are no longer on the wire: they hold neither their device nor a place in the window, so that
+    /// those who answer do not wait for those who do not.
     gone: usize,
     /// Requests sent again, and when they are taken to be gone too.
     resent: VecDeque<(Time, u32)>,
-    is_bounded: bool,
+    /// The most requests under way, on the wire or not.
+    most: usize,
 }
 
 impl Exchange {
@@ -96,7 +99,10 @@ impl Exchange {
             under_way: 0,
             gone: 0,
             resent: VecDeque::new(),
-            is_bounded: config.max_wire_smps > 0,
+            most: match config.max_wire_smps as usize {
+                0 => MOST_UNDER_WAY,
+                bound => bound.min(MOST_UNDER_WAY),
+            },
         }
     }
 
@@ -134,8 +140,7 @@ impl Exchange {
 
     /// Requests that the window counts: those that may still be on the wire.
     fn on_the_wire(&self) -> usize {
-        let gone = if self.is_bounded { self.resend.len() } else { self.gone };
-        self.under_way.saturating_sub(gone)
+        self.under_way.saturating_sub(self.gone)
     }
 
     /// Drops all that waits for a device.
@@ -162,7 +167,9 @@ impl Exchange {
             let (request, attempt, hops) = (slot.request, slot.attempt, slot.hops);
             self.gone -= usize::from(!was_counted);
             let wait = self.wait(attempt, hops);
-            insert(&mut self.resent, (now + self.timeout.min(wait) / GRACE, tid));
+            // However long the answer is waited for, it comes within the first waiting time, or not at all.
+            let grace = (self.timeout.min(wait) / GRACE).min(self.wait(0, hops));
+            insert(&mut self.resent, (now + grace, tid));
             self.await_until(now + wait, attempt, tid);
             return Some((request, tid));
         }
@@ -171,8 +178,8 @@ impl Exchange {
 
     /// The next target whose turn it is, if the window has room; its front request is [`Exchange::front`].
     pub fn next_target(&mut self) -> Option<Target> {
-        let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
-        if self.queue.is_empty() || self.under_way >= MOST_UNDER_WAY || !self.window.has_room(counted) {
+        let on_the_wire = self.on_the_wire();
+        if self.queue.is_empty() || self.under_way >= self.most || !self.window.has_room(on_the_wire) {
             return None;
         }
         self.queue.next_target(self.window.size())
@@ -199,13 +206,16 @@ impl Exchange {
     }
 
     fn await_until(&mut self, due: Time, attempt: u8, tid: u32) {
+        if let Some(slot) = self.slot(tid) {
+            slot.due = due;
+        }
         insert(&mut self.deadlines[usize::from(attempt)], (due, tid));
     }
 
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
     pub fn begin(&mut self, now: Time, target: Target, request: Request, hops: u8, keep: bool) -> u32 {
-        let counted = if self.is_bounded { self.under_way } else { self.on_the_wire() };
-        self.window.take(now, counted);
+        let on_the_wire = self.on_the_wire();
+        self.window.take(now, on_the_wire);
         if !keep {
             self.queue.pop(target);
         }
@@ -221,6 +231,7 @@ impl Exchange {
                     attempt: 0,
                     first: 0,
                     hops,
+                    due: now,
                     generation: 0,
                     active: false,
                     counted: true,
@@ -240,6 +251,7 @@ impl Exchange {
             attempt: first,
             first,
             hops,
+            due: now,
             generation: slot.generation.wrapping_add(1),
             active: true,
             counted: true,
@@ -287,14 +299,19 @@ impl Exchange {
         }
     }
 
-    /// The ways to these devices have changed: what is under way to them is sent again at once.
+    /// The ways to these devices have changed: what is under way to them is sent again at once. How long to wait for answers
+    /// over the ways of before says nothing of the new ones.
     pub fn hurry(&mut self, nodes: &[u32]) {
         for place in 0..self.places.len() {
-            let slot = &self.places[place];
-            if slot.active && !slot.waits && slot.attempt < self.retries && nodes.contains(&slot.target.node)
-            {
-                let tid = u32::from(slot.generation) << 16 | place as u32;
+            let slot = &mut self.places[place];
+            if !slot.active || !nodes.contains(&slot.target.node) {
+                continue;
+            }
+            let tid = u32::from(slot.generation) << 16 | place as u32;
+            if slot.waits || slot.attempt < self.retries {
                 self.failed(tid);
+                let slot = &mut self.places[place];
+                slot.attempt = slot.first + 1;
             }
         }
     }
@@ -328,19 +345,20 @@ impl Exchange {
         slot.attempt += 1;
         slot.waits = true;
         let counted = std::mem::take(&mut slot.counted);
+        let times = slot.attempt - slot.first;
         self.gone += usize::from(counted);
         if !again {
             self.queue.release(target);
         }
         self.resend.push_back(tid);
-        Some(Outcome::Again)
+        Some(Outcome::Again(request, times))
     }
 
     /// One request whose time is up, if there is any.
     pub fn expired(&mut self, now: Time) -> Option<Outcome> {
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
-                if self.is_stale(tid, attempt) {
+                if self.is_stale(deadline, tid) {
                     self.deadlines[attempt].pop_front();
                     continue;
                 }
@@ -354,8 +372,8 @@ impl Exchange {
         None
     }
 
-    fn is_stale(&mut self, tid: u32, attempt: usize) -> bool {
-        self.slot(tid).is_none_or(|slot| usize::from(slot.attempt) != attempt)
+    fn is_stale(&mut self, deadline: Time, tid: u32) -> bool {
+        self.slot(tid).is_none_or(|slot| slot.waits || slot.due != deadline)
     }
 
     /// When the next request's time is up.
@@ -365,7 +383,7 @@ impl Exchange {
         next = [next, self.window.next_burst()].into_iter().flatten().min();
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
-                if self.is_stale(tid, attempt) {
+                if self.is_stale(deadline, tid) {
                     self.deadlines[attempt].pop_front();
                     continue;
                 }
@@ -440,7 +458,7 @@ mod tests {
         let tid = send(&mut exchange, Time(0)).unwrap();
         let due = exchange.next_deadline().unwrap();
         assert_eq!(exchange.expired(Time(due.0 - 1)), None);
-        assert_eq!(exchange.expired(due), Some(Outcome::Again));
+        assert_eq!(exchange.expired(due), Some(Outcome::Again(request, 1)));
         exchange.begin_sending(Time(0));
         assert_eq!(exchange.next_resend(due), Some((request, tid)));
         let due = exchange.next_deadline().unwrap();
@@ -460,7 +478,7 @@ mod tests {
         let first = send(&mut exchange, Time(0)).unwrap();
         assert_eq!(send(&mut exchange, Time(0)), None, "one at a time");
         let due = exchange.next_deadline().unwrap();
-        assert_eq!(exchange.expired(due), Some(Outcome::Again));
+        assert_eq!(exchange.expired(due), Some(Outcome::Again(Request::Description(NodeId(0)), 1)));
         let second = send(&mut exchange, due).unwrap();
         exchange.answered(due, second);
         assert_eq!(exchange.drop_all(0), 1);

@@ -11,7 +11,8 @@
 //!   there it only creeps, and only while there is next to no queue. The quickest, since one may have waited for a busy
 //!   switch, and many for a manager that was computing when they came.
 //! - **Loss.** Where something is lost all the same, the window remembers three quarters of where that was as its mark
-//!   and falls back to half.
+//!   and falls back to half, but not below what may leave together: where much is lost by chance, not for want of
+//!   room, one at a time would get nowhere.
 //!
 //! A wire that holds senders back by itself (ibsim's sockets) needs none of this: there the window opens at once.
 
@@ -187,8 +188,9 @@ impl Window {
             return;
         }
         self.last_loss = Some(now);
-        self.mark = (self.size * 0.75).max(2.0);
-        self.size = (self.size / 2.0).max(1.0);
+        let least = (BURST as f64).min(self.most);
+        self.mark = (self.size * 0.75).max(least);
+        self.size = (self.size / 2.0).max(least);
     }
 }
 

@@ -86,6 +86,7 @@ impl SubnetManager {
         let mut hosts = 0;
         for &switch in switches {
             self.reached[switch.index()] = false;
+            self.exchange.forget(switch.0);
             for (_, peer) in fabric.neighbors(switch) {
                 let node = fabric.node_of(peer);
                 if !fabric.is_switch(node) {
@@ -93,13 +94,13 @@ impl SubnetManager {
                     let elsewhere =
                         fabric.neighbors(node).any(|(_, other)| self.reached[fabric.node_of(other).index()]);
                     self.reached[node.index()] = elsewhere;
+                    if !elsewhere {
+                        self.exchange.forget(node.0);
+                    }
                 }
             }
         }
         let names = switches.iter().map(|&switch| fabric.name(switch).to_owned()).collect();
-        for &switch in switches {
-            self.exchange.forget(switch.0);
-        }
         self.say(Event::Cut { switches: names, hosts });
     }
 

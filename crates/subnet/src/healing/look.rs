@@ -84,7 +84,7 @@ impl SubnetManager {
         self.schedule(switch, Request::SetSwitch(switch));
     }
 
-    fn examine(&mut self, port: PortId) {
+    pub(super) fn examine(&mut self, port: PortId) {
         let node = self.devices.fabric.node_of(port);
         if self.reached[node.index()] {
             self.schedule(node, Request::Examine(port));
@@ -110,8 +110,9 @@ impl SubnetManager {
         let up = info.port_state != PortState::DOWN && info.physical_state == PhysicalState::LINK_UP;
         let peer = self.devices.fabric.peer(port);
         let found = match (peer, up) {
-            (Some(_), false) => {
+            (Some(peer), false) => {
                 self.lose_link(now, port);
+                self.ask_around(self.devices.fabric.node_of(peer));
                 true
             }
             (Some(peer), true) => {

@@ -4,7 +4,7 @@
 //! trap or change bit ─ gather ─ look ─ repair ─ write, wave by wave ─ raise what came back ─ repair ─ write ─ healed
 //!                                 └ what cannot be healed so: the whole fabric is looked at anew
 //! ```
-//! *Look*: a trap names a switch, not a port. Where both ends of a link have told, only that link is asked about; else
+//! *Look*: who does not answer is not waited for: its neighbours are asked ([`doubt`]). A trap names a switch, not a port. Where both ends of a link have told, only that link is asked about; else
 //! every port of the switch. The change bit is cleared first, so that whatever happens later is told again. *Repair*:
 //! [`routing::Repairer`] finds new ways and proves them. *Write*: the changed blocks of one wave in any order, those
 //! nearest the failure first; then the next wave. *Raise*: ports that came back go into service before anything is
@@ -13,6 +13,7 @@
 //! What happens during a heal is looked at while the wave at hand is written, and is one repair with what is left of the
 //! first.
 
+mod doubt;
 mod flapping;
 mod fresh;
 mod links;
@@ -83,6 +84,10 @@ pub(crate) struct Healing {
     looking: BTreeMap<NodeId, Looked>,
     /// Ports to be asked about once their switch has answered.
     to_examine: Vec<PortId>,
+    /// Switches that did not tell of a link that they lost: who is beside them was asked about them.
+    asked_around: BTreeSet<NodeId>,
+    /// Devices that did not answer, on the way to which all were asked.
+    doubted: BTreeSet<NodeId>,
     /// When to look at who told while others were being looked at.
     more: Option<Time>,
     /// Nodes whose cabling in the graph has changed since the tables were repaired.
@@ -352,6 +357,9 @@ impl SubnetManager {
             self.look_anew(now, cause);
         } else if self.is_disturbed() {
             self.begin_look();
+        } else if !self.healing.changed.is_empty() {
+            // Links were lost while their neighbours waited for something else.
+            self.want_repair();
         } else if self.has_to_restore() {
             self.begin_restore();
         } else if !self.healing.returned.is_empty() || !self.healing.raise.is_empty() {
@@ -363,6 +371,8 @@ impl SubnetManager {
 
     fn healed(&mut self, now: Time) {
         self.healing.stage = Stage::Idle;
+        self.healing.asked_around.clear();
+        self.healing.doubted.clear();
         self.sweeping.look_for(self.orphans());
         if let Some(entries) = self.healing.rebalancing.take() {
             let before = self.healing.heal.take().map_or(0, |heal| heal.blocks);

@@ -32,7 +32,7 @@ impl SubnetManager {
 
     /// A wave is written: the next one, unless something has happened meanwhile.
     pub(super) fn next_wave(&mut self, now: Time) {
-        if self.is_disturbed() || self.healing.anew.is_some() {
+        if self.is_disturbed() || self.healing.anew.is_some() || !self.healing.changed.is_empty() {
             // What is left of this repair is part of the next one.
             self.healing.undone = true;
             self.healing.waves.clear();
