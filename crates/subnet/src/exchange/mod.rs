@@ -21,10 +21,11 @@ use window::Window;
 const MOST_UNDER_WAY: usize = 4096;
 
 /// How often to ask again soon, by the time that answers usually take, before the waiting time set by hand begins: a single
-/// loss then costs next to nothing, and several in a row, where a third of all is lost, less than that waiting time.
-const EARLY: u8 = 8;
-/// By how much each of these waits longer than the one before, as RFC 6298 has it: who is slow is not asked too often.
-const BACK_OFF: u32 = 2;
+/// loss then costs next to nothing, and where a third of all is lost, hardly anything waits so long.
+const EARLY: u8 = 12;
+/// Each of these waits twice as long as the one before, as RFC 6298 has it, up to two to this times the first: who is slow is
+/// not asked too often.
+const MOST_DOUBLINGS: u8 = 4;
 /// The least time to wait: agents pause now and then.
 const LEAST: Duration = Duration::from_millis(1);
 
@@ -202,7 +203,7 @@ impl Exchange {
             return self.timeout.saturating_mul(1 << attempt.min(10));
         }
         let late = self.window.time_out(hops).unwrap_or(self.timeout).max(LEAST);
-        late.saturating_mul(BACK_OFF.pow(u32::from(attempt))).min(self.timeout)
+        late.saturating_mul(1 << attempt.min(MOST_DOUBLINGS)).min(self.timeout)
     }
 
     fn await_until(&mut self, due: Time, attempt: u8, tid: u32) {

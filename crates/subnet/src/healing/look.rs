@@ -116,8 +116,8 @@ impl SubnetManager {
                 true
             }
             (Some(peer), true) => {
-                // It went down and came up before it was looked at: it must go into service again.
-                let fell = info.port_state != PortState::ACTIVE;
+                // It went down and came up before it was looked at: it must go into service again, unless it is on its way.
+                let fell = info.port_state != PortState::ACTIVE && !self.healing.raise.contains(&port);
                 if fell {
                     self.fell(now, port, peer);
                 }
