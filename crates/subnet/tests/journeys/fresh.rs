@@ -140,7 +140,8 @@ fn a_switch_that_starts_afresh_is_written_alone() {
         assert_eq!(looked_anew(&world), [] as [&Event; 0], "{name}");
         assert_eq!(world.manager().phase(), Phase::Up);
         let mads = sent(&world) - before;
-        assert!(mads * 5 < before, "{name}: {mads} MADs, and {before} for the whole fabric");
+        // While its links train it is gone, and all goes around it: then the ways over it are written a second time.
+        assert!(mads * 4 < before, "{name}: {mads} MADs, and {before} for the whole fabric");
         nothing_is_left_to_write(&mut world);
     }
 }
