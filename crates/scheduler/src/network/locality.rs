@@ -11,8 +11,9 @@
 //! of its own at every level: nothing is known of it that it could share with others.
 //!
 //! The top of a fabric is found part by part: cables between two switches of the highest rank (a dragonfly's global links), or,
-//! where the part still hangs together without those, the switches of the highest rank. In a fabric without ranks (a torus) all
-//! is one pod.
+//! where the part still hangs together without those, the switches of the highest rank. A part of two levels has no pods
+//! inside it: without its spines only leaves would be left, which are a level of their own, so the whole part is one pod. So it
+//! is in a fabric without ranks (a torus).
 
 use std::fmt;
 
@@ -153,6 +154,9 @@ fn smallest_node(nodes: usize, set_of: impl Fn(usize) -> Option<u32>) -> Vec<u32
         .collect()
 }
 
+/// The rank of leaves.
+const LEAVES: u8 = 1;
+
 /// What each switch hangs together with at each level.
 struct Parts {
     pod: Vec<u32>,
@@ -177,7 +181,7 @@ impl Parts {
         }
         let mut is_top = |switch: NodeId| {
             let top = top[island.find(switch.0) as usize];
-            top > 1 && levels.rank(switch) == Some(top)
+            top > LEAVES && levels.rank(switch) == Some(top)
         };
         for (one, other) in switch_links() {
             let tops = [one, other].map(&mut is_top);
@@ -203,8 +207,12 @@ impl Parts {
         let pod = fabric
             .nodes()
             .map(|node| {
-                let parted = parted[island.find(node.0) as usize];
-                if parted { beside.find(node.0) } else { below.find(node.0) }
+                let own = island.find(node.0);
+                match () {
+                    () if parted[own as usize] => beside.find(node.0),
+                    () if top[own as usize] > LEAVES + 1 => below.find(node.0),
+                    () => own,
+                }
             })
             .collect();
         Self { pod, island }
