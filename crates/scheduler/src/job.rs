@@ -153,6 +153,9 @@ pub enum Refusal {
     /// It waits for a job that is not there; one that comes later cannot be waited for, so there are no circles.
     #[error("it waits for job number {0}, which was not submitted before it")]
     After(u32),
+    /// It waits for a job that was not taken.
+    #[error("it waits for a job that can never run")]
+    AfterRefused,
     /// It waits for the success of a job that has failed.
     #[error("it waits for the success of job number {0}, which has failed")]
     AfterFailed(u32),

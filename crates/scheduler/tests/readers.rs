@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods)]
 
 use proptest::prelude::*;
-use scheduler::trace::{BadLines, Format, ReadOptions, read};
+use scheduler::trace::{BadLines, Format, ReadOptions, Trace, read};
 
 const SKIP: ReadOptions = ReadOptions { bad_lines: BadLines::Skip, times_wanted: true, gpus_a_part: 8 };
 
@@ -121,8 +121,101 @@ fn tables_are_read_as_the_columns_are() {
     assert_eq!((unknown.line, unknown.what.contains("nodes")), (3, true), "{unknown}");
 }
 
+fn names_of(trace: &Trace) -> Vec<&str> {
+    trace.jobs.iter().map(|job| &*job.name).collect()
+}
+
+/// Each link as who waits and for whom.
+fn links_of(trace: &Trace) -> Vec<(&str, &str)> {
+    let name = |job: u32| &*trace.jobs[job as usize].name;
+    trace.after.iter().map(|link| (name(link.job), name(link.other))).collect()
+}
+
+#[test]
+fn jobs_name_others_that_stand_anywhere_in_the_file() {
+    let text = "name,submit_s,run_s,gpus,after\nlast,0,5,1,middle|first\nmiddle,0,5,1,first\nother,0,5,1,\nfirst,7,5,1,\n";
+    let trace = read("jobs.csv", text.as_bytes(), Format::Native, ReadOptions::default()).unwrap();
+    // Who waits counts as submitted no earlier than those it waits for, and stands behind them.
+    assert_eq!(names_of(&trace), ["other", "first", "middle", "last"]);
+    assert_eq!(trace.jobs.iter().map(|job| job.submit_ms).collect::<Vec<_>>(), [0, 7000, 7000, 7000]);
+    assert_eq!(links_of(&trace), [("middle", "first"), ("last", "first"), ("last", "middle")]);
+    let tables = "[[job]]\nname = \"b\"\nsubmit_s = 0\nrun_s = 5\nafter = [\"a\"]\n[[job]]\nname = \"a\"\nsubmit_s = 0\nrun_s = 5\n";
+    let read_tables = read("jobs.toml", tables.as_bytes(), Format::Tables, ReadOptions::default()).unwrap();
+    assert_eq!(links_of(&read_tables), [("b", "a")]);
+    for trace in [trace, read_tables] {
+        let again = scheduler::trace::native::write(&trace);
+        let again = read("jobs.csv", again.as_bytes(), Format::Native, ReadOptions::default()).unwrap();
+        assert_eq!((&trace.jobs, &trace.after), (&again.jobs, &again.after));
+    }
+}
+
+#[test]
+fn names_that_nobody_or_several_have_and_circles_are_refused_or_left_out() {
+    let text = "name,submit_s,run_s,gpus,after\n\
+        a,0,5,1,c\nb,0,5,1,a\nc,0,5,1,b\nself,0,5,1,self\nlost,0,5,1,nobody\nbehind,0,5,1,lost\n\
+        twin,0,5,1,\ntwin,0,5,1,\nof-twins,0,5,1,twin\ncircling,0,5,1,b\nfine,0,5,1,\nwell,0,5,1,fine\n";
+    let refused = |text: &str| {
+        let error = read("jobs.csv", text.as_bytes(), Format::Native, ReadOptions::default()).unwrap_err();
+        (error.line, error.what)
+    };
+    assert_eq!(
+        refused(text),
+        (
+            2,
+            "jobs wait for each other in a circle: \"a\" (line 2) after \"c\" (line 4) after \"b\" (line 3) after \"a\""
+                .to_owned()
+        )
+    );
+    let trace = read("jobs.csv", text.as_bytes(), Format::Native, SKIP).unwrap();
+    assert_eq!(names_of(&trace), ["twin", "twin", "fine", "well"]);
+    assert_eq!((links_of(&trace), trace.bad_count), (vec![("well", "fine")], 8));
+    let what = |line: usize| &*trace.bad.iter().find(|bad| bad.line == line).unwrap().what;
+    assert_eq!(what(5), "\"self\" is to come after itself");
+    assert_eq!(what(6), "it is to come after \"nobody\", and no job is called so");
+    assert_eq!(what(7), "it is to come after \"lost\", which is left out");
+    assert_eq!(what(10), "it is to come after \"twin\", and 2 jobs are called so");
+    assert_eq!(what(11), "it is to come after \"b\", which is left out");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn whoever_is_kept_stands_behind_all_that_it_waits_for(
+        ahead in prop::collection::vec((0u64..4, prop::collection::vec(0usize..13, 0..3)), 1..12),
+    ) {
+        let mut text = "name,submit_s,run_s,gpus,after\n".to_owned();
+        for (at, (submit, ahead)) in ahead.iter().enumerate() {
+            let names: Vec<String> = ahead.iter().map(|other| format!("j{other}")).collect();
+            text += &format!("j{at},{submit},1,1,{}\n", names.join("|"));
+        }
+        // By a plain search: whoever waits, directly or not, for itself or for nobody's name is left out.
+        let count = ahead.len();
+        let mut kept = vec![false; count];
+        for _ in 0..count {
+            for at in 0..count {
+                kept[at] = ahead[at].1.iter().all(|&other| other < count && kept[other]);
+            }
+        }
+        let Ok(trace) = read("jobs.csv", text.as_bytes(), Format::Native, SKIP) else {
+            prop_assert!(!kept.contains(&true));
+            return Ok(());
+        };
+        let mut names = names_of(&trace);
+        names.sort_unstable();
+        let mut expected: Vec<String> = (0..count).filter(|&at| kept[at]).map(|at| format!("j{at}")).collect();
+        expected.sort_unstable();
+        prop_assert_eq!(names, expected);
+        prop_assert_eq!(trace.bad_count, kept.iter().filter(|kept| !**kept).count());
+        for link in &trace.after {
+            prop_assert!(link.other < link.job);
+        }
+        let links: usize = (0..count)
+            .filter(|&at| kept[at])
+            .map(|at| ahead[at].1.iter().collect::<std::collections::BTreeSet<_>>().len())
+            .sum();
+        prop_assert_eq!(trace.after.len(), links);
+    }
+
     #[test]
     fn damaged_traces_are_read_or_refused(
         sample in prop::sample::select(seeds()),

@@ -57,6 +57,19 @@ fn a_gap_is_filled_by_what_delays_nobody() {
 }
 
 #[test]
+fn a_job_starts_when_those_are_over_that_it_names() {
+    let trace = jobs("name,submit_s,run_s,gpus,after\nb,0,10,1,a\na,0,100,1,\nc,0,10,9,\nd,0,10,1,c\n");
+    let outcome = run(&stock(&[2]), &trace, Kind::Heddle, Backfill::Easy);
+    let waited = |name: &str| {
+        let at = trace.jobs.iter().position(|job| &*job.name == name).unwrap();
+        outcome.waited_ms(at)
+    };
+    assert_eq!([waited("a"), waited("b"), waited("c"), waited("d")], [Some(0), Some(100_000), None, None]);
+    let failed = outcome.failed();
+    assert_eq!(failed.get("it waits for a job that can never run").map(|(_, jobs)| *jobs), Some(1));
+}
+
+#[test]
 fn a_gang_never_starts_by_a_sum_that_no_node_has() {
     // The parts want so many cores that each is on a node of its own: two GPUs are free then, but not on one node.
     let trace = jobs("submit_s,run_s,cpu_milli,parts,gpus\n0,100,9000,2,1\n1,10,0,1,2\n");

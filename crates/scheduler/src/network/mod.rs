@@ -21,6 +21,6 @@ pub use choose::{Ask, Candidate, Refusal, Want, can_ever, choose};
 pub use contention::{Contention, Load, Loads, Pattern, Traffic, Ways};
 pub use hops::Hops;
 pub use locality::{Level, Locality};
-pub use ports::{NodePorts, Rail};
+pub use ports::{Bound, NodePorts, Rail, TooFewHosts};
 pub use spread::Spread;
 pub use topology::{Proposal, Topology};

@@ -41,11 +41,26 @@ impl Topology {
     /// Joins a fabric, the tables in force there (`None`: not known), and a pool whose nodes hang on it.
     pub fn new(fabric: Arc<Fabric>, tables: Option<Arc<Tables>>, pool: &Pool) -> Self {
         let ports = NodePorts::of(&fabric, pool);
+        Self::with_ports(fabric, tables, pool, ports)
+    }
+
+    /// The same where it is known already which ports each node has.
+    pub fn with_ports(
+        fabric: Arc<Fabric>,
+        tables: Option<Arc<Tables>>,
+        pool: &Pool,
+        ports: NodePorts,
+    ) -> Self {
         let locality = Locality::new(&fabric, pool, &ports);
         let loads = Loads::none(fabric.port_slot_count());
         let avoided = vec![false; fabric.port_slot_count()];
         let ways = tables.map(|tables| Ways::new(Arc::clone(&fabric), tables));
         Self { fabric, ports, locality, ways, loads, avoided }
+    }
+
+    /// The cabling.
+    pub fn fabric(&self) -> &Fabric {
+        &self.fabric
     }
 
     /// The groups of the nodes.
@@ -61,6 +76,18 @@ impl Topology {
     /// What runs, link by link.
     pub fn loads(&self) -> &Loads {
         &self.loads
+    }
+
+    /// How full the link at a port is with all that runs, in the direction out of the port: 1 is all that it carries. Nothing
+    /// where no tables are known.
+    pub fn fullness(&self, port: PortId) -> Option<f64> {
+        self.ways.as_ref().map(|ways| self.loads.on(port) as f64 / ways.speed(port))
+    }
+
+    /// What all ports of a node carry together, bytes per second; nothing where no tables are known.
+    pub fn node_speed(&self, node: NodeIndex) -> Option<f64> {
+        let ways = self.ways.as_ref()?;
+        Some(self.ports.rails(node).iter().map(|rail| ways.speed(rail.port)).sum())
     }
 
     /// Takes other tables in force, after a repair. Jobs that run keep the load that they were started with until their load

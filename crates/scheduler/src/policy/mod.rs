@@ -84,6 +84,11 @@ impl Kind {
         Self::ALL.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 
+    /// Whether gangs are placed by the fabric where it is known. The policies of others know nodes alone.
+    pub fn knows_fabrics(self) -> bool {
+        self == Self::Heddle
+    }
+
     /// Whether it looks at the sizes of what runs on a node's GPUs.
     pub fn keeps_sizes(self) -> bool {
         self == Self::GpuClustering

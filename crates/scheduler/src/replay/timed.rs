@@ -3,9 +3,10 @@
 use pool::tenants::Tenants;
 use pool::{Stock, TenantIndex};
 
-use crate::job::Job;
+use crate::job::{After, Job, JobIndex};
+use crate::network::{Topology, Traffic};
 use crate::schedule::{Config, Scheduler};
-use crate::simulate::{Arrival, Outcome, simulate};
+use crate::simulate::{Arrival, Outcome, Watch, watched};
 use crate::trace::Trace;
 
 /// A job names a tenant that the pool does not have.
@@ -53,7 +54,20 @@ pub fn arrivals(trace: &Trace, stock: &Stock, tenants: &Tenants) -> Result<Vec<A
             },
         })
     };
-    trace.jobs.iter().zip(demands).map(arrival).collect()
+    let mut arrivals: Vec<Arrival> =
+        trace.jobs.iter().zip(demands).map(arrival).collect::<Result<_, NoSuchTenant>>()?;
+    for link in &trace.after {
+        let after = After { job: JobIndex(link.other), succeeded: true };
+        arrivals[link.job as usize].job.after.push(after);
+    }
+    Ok(arrivals)
+}
+
+/// Lets the parts of every gang send each other so much. Traces do not tell what jobs send.
+pub fn set_traffic(arrivals: &mut [Arrival], traffic: Traffic) {
+    for arrival in arrivals.iter_mut().filter(|arrival| arrival.job.parts > 1) {
+        arrival.job.traffic = vec![traffic];
+    }
 }
 
 /// Runs arrivals through a stock with its tenants. `progress` hears how many have come.
@@ -64,7 +78,23 @@ pub fn replay(
     config: Config,
     progress: &mut dyn FnMut(usize),
 ) -> Outcome {
+    replay_on(stock, tenants, None, arrivals, config, progress, &mut ())
+}
+
+/// The same on a network, by which gangs are placed, while somebody watches.
+pub fn replay_on<W: Watch>(
+    stock: &Stock,
+    tenants: &Tenants,
+    network: Option<Topology>,
+    arrivals: &[Arrival],
+    config: Config,
+    progress: &mut dyn FnMut(usize),
+    watch: &mut W,
+) -> Outcome {
     let mix = arrivals.iter().map(|arrival| &arrival.job.demand);
-    let scheduler = Scheduler::new(config, stock.clone(), tenants.clone(), mix);
-    simulate(scheduler, arrivals, progress).0
+    let mut scheduler = Scheduler::new(config, stock.clone(), tenants.clone(), mix);
+    if let Some(network) = network {
+        scheduler = scheduler.with_network(network);
+    }
+    watched(scheduler, arrivals, progress, watch).0
 }

@@ -122,6 +122,20 @@ pub enum Decision {
     },
 }
 
+impl Decision {
+    /// The job that it is about.
+    pub fn job(&self) -> JobIndex {
+        match self {
+            Self::Start { job, .. }
+            | Self::Stop { job, .. }
+            | Self::Grow { job, .. }
+            | Self::Move { job, .. }
+            | Self::Requeue { job }
+            | Self::Shrink { job, .. } => *job,
+        }
+    }
+}
+
 /// A call that does not fit what the job is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum CallError {

@@ -33,6 +33,42 @@ pub enum Fate {
     Taken(JobIndex),
 }
 
+/// Sees what happens in a simulation as it happens, and changes nothing of it.
+pub trait Watch {
+    /// The job at a place of the arrivals has come.
+    fn came(&mut self, _at: usize, _fate: &Fate, _now_ms: u64) {}
+
+    /// What a job holds has changed, perhaps to nothing.
+    fn holds(&mut self, _scheduler: &Scheduler, _job: JobIndex, _now_ms: u64) {}
+
+    /// Time passes in which nothing changes.
+    fn passes(&mut self, _scheduler: &Scheduler, _from_ms: u64, _until_ms: u64) {}
+}
+
+/// Nobody watches.
+impl Watch for () {}
+
+/// Somebody watches, or nobody.
+impl<W: Watch> Watch for Option<W> {
+    fn came(&mut self, at: usize, fate: &Fate, now_ms: u64) {
+        if let Some(watch) = self {
+            watch.came(at, fate, now_ms);
+        }
+    }
+
+    fn holds(&mut self, scheduler: &Scheduler, job: JobIndex, now_ms: u64) {
+        if let Some(watch) = self {
+            watch.holds(scheduler, job, now_ms);
+        }
+    }
+
+    fn passes(&mut self, scheduler: &Scheduler, from_ms: u64, until_ms: u64) {
+        if let Some(watch) = self {
+            watch.passes(scheduler, from_ms, until_ms);
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Event {
     Ended,
@@ -74,9 +110,19 @@ impl Progress {
 ///
 /// Arrivals refer to others by their place among the arrivals: `after` of job 7 may name job 3.
 pub fn simulate(
+    scheduler: Scheduler,
+    arrivals: &[Arrival],
+    progress: &mut dyn FnMut(usize),
+) -> (Outcome, Scheduler) {
+    watched(scheduler, arrivals, progress, &mut ())
+}
+
+/// The same while somebody watches.
+pub fn watched<W: Watch>(
     mut scheduler: Scheduler,
     arrivals: &[Arrival],
     progress: &mut dyn FnMut(usize),
+    watch: &mut W,
 ) -> (Outcome, Scheduler) {
     let mut run = Run {
         events: BinaryHeap::new(),
@@ -92,6 +138,7 @@ pub fn simulate(
         let wake = scheduler.wake_ms(now_ms).map(|at_ms| at_ms.max(now_ms + 1));
         let Some(then_ms) = [coming, happening, wake].into_iter().flatten().min() else { break };
         run.outcome.pass(&scheduler, now_ms, then_ms);
+        watch.passes(&scheduler, now_ms, then_ms);
         now_ms = then_ms;
         while let Some(&Reverse((at_ms, event, job, generation))) = run.events.peek()
             && at_ms <= now_ms
@@ -99,17 +146,23 @@ pub fn simulate(
             run.events.pop();
             if run.jobs[job.index()].generation == generation {
                 run.happen(&mut scheduler, event, job, now_ms);
+                watch.holds(&scheduler, job, now_ms);
             }
         }
         while let Some(arrival) = arrivals.get(next).filter(|arrival| arrival.at_ms <= now_ms) {
             run.arrive(&mut scheduler, arrival, next, now_ms);
+            if let Some(fate) = run.outcome.fate_of(next) {
+                watch.came(next, fate, now_ms);
+            }
             next += 1;
             if next % 1024 == 0 {
                 progress(next);
             }
         }
         for decision in scheduler.decide(now_ms) {
+            let job = decision.job();
             run.follow(decision, now_ms);
+            watch.holds(&scheduler, job, now_ms);
         }
         run.outcome.moment(&scheduler, now_ms);
     }
@@ -139,9 +192,11 @@ impl Run {
     fn arrive(&mut self, scheduler: &mut Scheduler, arrival: &Arrival, at: usize, now_ms: u64) {
         let mut job = arrival.job.clone();
         for after in &mut job.after {
-            // One that was refused is asked for by a number that nobody has, and so refuses who waits for it.
-            let other = self.index.get(after.job.index()).copied().flatten();
-            after.job = other.unwrap_or(JobIndex(u32::MAX));
+            let Some(other) = self.index.get(after.job.index()).copied().flatten() else {
+                self.outcome.fate(at, Fate::Refused(Refusal::AfterRefused));
+                return;
+            };
+            after.job = other;
         }
         let (needed, checkpoint) = (job.parts, job.checkpoint);
         match scheduler.submit(job, now_ms) {

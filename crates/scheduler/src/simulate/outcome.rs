@@ -40,6 +40,14 @@ impl Spread {
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         Self { mean, median: at(0.5), p95: at(0.95), p99: at(0.99) }
     }
+
+    /// The means of several, figure by figure; nothing of none.
+    pub fn mean_of(spreads: &[Self]) -> Option<Self> {
+        let mean = |value: fn(&Self) -> f64| spreads.iter().map(value).sum::<f64>() / spreads.len() as f64;
+        let [mean, median, p95, p99] =
+            [mean(|s| s.mean), mean(|s| s.median), mean(|s| s.p95), mean(|s| s.p99)];
+        (!spreads.is_empty()).then_some(Self { mean, median, p95, p99 })
+    }
 }
 
 /// A point of the course.

@@ -3,6 +3,7 @@
 //! Bytes may come from anywhere: a line that cannot be, such as a negative time, is counted and named, and skipped or
 //! refused as the caller wants. No reader panics.
 
+mod after;
 mod csv;
 pub mod generate;
 pub mod helios;
@@ -19,6 +20,8 @@ use pool::{FormatError, Stock};
 use rustc_hash::FxHashMap;
 
 use crate::job::{Checkpoint, Refusal, Work};
+
+pub use after::Link;
 
 /// Bad lines are named one by one up to this number; all are counted.
 pub const MOST_NAMED: usize = 20;
@@ -248,6 +251,8 @@ pub struct Trace {
     pub users: Vec<String>,
     /// Tenants that jobs name.
     pub tenants: Vec<String>,
+    /// Who waits for whose work, by the job that waits; whom it waits for stands before it.
+    pub after: Vec<Link>,
     /// The first bad lines that were skipped.
     pub bad: Vec<BadLine>,
     /// How many were skipped in all.
@@ -286,12 +291,14 @@ pub(crate) struct Gatherer<'a> {
     trace: Trace,
     users: FxHashMap<String, u32>,
     lists: FxHashMap<String, u32>,
+    named: Vec<after::Named>,
 }
 
 impl<'a> Gatherer<'a> {
     pub(crate) fn new(file: &'a str, options: ReadOptions) -> Self {
         let trace = Trace { model_lists: vec![Vec::new()], ..Trace::default() };
-        Self { file, options, trace, users: FxHashMap::default(), lists: FxHashMap::default() }
+        let (users, lists) = (FxHashMap::default(), FxHashMap::default());
+        Self { file, options, trace, users, lists, named: Vec::new() }
     }
 
     /// Whether jobs have to say when they came and how long they ran.
@@ -343,6 +350,14 @@ impl<'a> Gatherer<'a> {
         self.trace.jobs.push(job);
     }
 
+    /// A job that is to come after others, which it names.
+    pub(crate) fn job_after(&mut self, job: Job, line: usize, names: Vec<String>) {
+        if !names.is_empty() {
+            self.named.push(after::Named { job: self.trace.jobs.len() as u32, line, names });
+        }
+        self.job(job);
+    }
+
     /// Counts a line that cannot be.
     ///
     /// # Errors
@@ -367,6 +382,26 @@ impl<'a> Gatherer<'a> {
     /// first.
     pub(crate) fn finish(mut self) -> Trace {
         self.trace.jobs.sort_by_key(|job| job.submit_ms);
+        self.from_the_first()
+    }
+
+    /// The same where jobs may name others.
+    ///
+    /// # Errors
+    /// Where a job names one that is not there, or waits for itself, and such jobs are refused.
+    pub(crate) fn finish_linked(mut self) -> Result<Trace, FormatError> {
+        if self.named.is_empty() {
+            return Ok(self.finish());
+        }
+        let (links, bad) = after::link(&mut self.trace.jobs, &self.named);
+        self.trace.after = links;
+        for BadLine { line, what } in bad {
+            self.bad(line, what)?;
+        }
+        Ok(self.from_the_first())
+    }
+
+    fn from_the_first(mut self) -> Trace {
         let first = self.trace.jobs.first().map_or(0, |job| job.submit_ms);
         for job in &mut self.trace.jobs {
             job.submit_ms -= first;

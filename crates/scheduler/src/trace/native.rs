@@ -17,6 +17,9 @@
 //! | `work` | `batch` comes to an end by itself, `service` serves until somebody ends it | `batch` |
 //! | `grace_s` | how long it takes to stop once it is told to, in seconds | 0 |
 //! | `checkpoint_s` | run time that is lost where it is stopped, in seconds | it must not be stopped |
+//! | `after` | names of jobs, with `\|` between them, that have to have done their work before it starts; they may stand anywhere in the file | none |
+//!
+//! The time until those others are over counts as waiting. A job counts as submitted no earlier than those it waits for.
 
 use std::fmt::Write;
 
@@ -28,7 +31,7 @@ use super::csv::{Row, Table, small};
 use super::{Gatherer, Job, ReadOptions, Terms, Trace};
 use crate::job::Work;
 
-const COLUMNS: [&str; 17] = [
+const COLUMNS: [&str; 18] = [
     "name",
     "submit_s",
     "run_s",
@@ -46,7 +49,11 @@ const COLUMNS: [&str; 17] = [
     "work",
     "grace_s",
     "checkpoint_s",
+    "after",
 ];
+
+/// The place of the column that names others.
+const AFTER: usize = COLUMNS.len() - 1;
 
 /// Reads jobs.
 ///
@@ -63,15 +70,22 @@ pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, For
     let columns = COLUMNS.map(|name| table.column(name));
     for row in table {
         match job(&row, &columns, &mut gatherer) {
-            Ok(job) => gatherer.job(job),
+            Ok(job) => {
+                let names = row.get(columns[AFTER]).split('|').map(str::trim).filter(|name| !name.is_empty());
+                gatherer.job_after(job, row.line, names.map(str::to_owned).collect());
+            }
             Err(what) => gatherer.bad(row.line, what)?,
         }
     }
-    Ok(gatherer.finish())
+    gatherer.finish_linked()
 }
 
-fn job(row: &Row, columns: &[Option<usize>; 17], gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
-    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority, of_terms @ ..] =
+fn job(
+    row: &Row,
+    columns: &[Option<usize>; COLUMNS.len()],
+    gatherer: &mut Gatherer<'_>,
+) -> Result<Job, String> {
+    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority, of_terms @ .., _] =
         *columns;
     let submit_ms = row.time_ms(submit, "submit_s")?;
     let run_ms = row.time_ms(run, "run_s")?;
@@ -126,7 +140,13 @@ pub fn write(trace: &Trace) -> String {
             format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " "))
         }
     };
-    for job in &trace.jobs {
+    let mut links = trace.after.iter().peekable();
+    for (at, job) in trace.jobs.iter().enumerate() {
+        let mut after = String::new();
+        while let Some(link) = links.next_if(|link| link.job as usize == at) {
+            after += if after.is_empty() { "" } else { "|" };
+            after += trace.jobs.get(link.other as usize).map_or("", |other| &other.name);
+        }
         let models = trace.model_lists.get(job.models as usize).map_or(String::new(), |list| list.join("|"));
         let Terms { tenant, more_parts, work, checkpoint } = job.terms;
         let tenant = tenant.checked_sub(1).and_then(|at| trace.tenants.get(at as usize));
@@ -138,7 +158,7 @@ pub fn write(trace: &Trace) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
             quoted(&job.name),
             seconds(job.submit_ms),
             length(job.run_ms),
@@ -155,7 +175,8 @@ pub fn write(trace: &Trace) -> String {
             most_parts,
             work,
             length(checkpoint.map(|checkpoint| checkpoint.grace_ms)),
-            length(checkpoint.map(|checkpoint| checkpoint.cost_ms))
+            length(checkpoint.map(|checkpoint| checkpoint.cost_ms)),
+            quoted(&after)
         );
     }
     text

@@ -1,5 +1,5 @@
 //! Heddle's own jobs as TOML: a `[[job]]` table each, with the names of the columns of its CSV (`native`). Times may be
-//! fractions of seconds; everything else is a whole number or text.
+//! fractions of seconds; `after` is a list of names; everything else is a whole number or text.
 
 use pool::FormatError;
 use pool::stock::WHOLE_GPU;
@@ -35,6 +35,7 @@ struct Written {
     work: String,
     grace_s: Option<f64>,
     checkpoint_s: Option<f64>,
+    after: Vec<String>,
 }
 
 impl Default for Written {
@@ -57,6 +58,7 @@ impl Default for Written {
             work: String::new(),
             grace_s: None,
             checkpoint_s: None,
+            after: Vec::new(),
         }
     }
 }
@@ -67,7 +69,8 @@ impl Default for Written {
 /// Where it is no TOML of jobs, or a job cannot be and such jobs are refused; a job is named by the line that it begins in.
 pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
-    let line_of = |at: usize| 1 + text.as_bytes().iter().take(at).filter(|&&byte| byte == b'\n').count();
+    let lines_in = |text: &str| text.bytes().filter(|&byte| byte == b'\n').count();
+    let line_of = |at: usize| 1 + text.get(..at).map_or(0, lines_in);
     let mut gatherer = Gatherer::new(file, options);
     let written: File = toml::from_str(&text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_of(span.start));
@@ -77,13 +80,17 @@ pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, For
             "a job is a [[job]] table with the names of the columns of jobs as CSV",
         )
     })?;
+    let (mut at, mut line) = (0, 1);
     for table in &written.job {
+        let start = table.span().start;
+        line += text.get(at..start).map_or(0, lines_in);
+        at = start;
         match job(table.get_ref(), &mut gatherer) {
-            Ok(job) => gatherer.job(job),
-            Err(what) => gatherer.bad(line_of(table.span().start), what)?,
+            Ok(job) => gatherer.job_after(job, line, table.get_ref().after.clone()),
+            Err(what) => gatherer.bad(line, what)?,
         }
     }
-    Ok(gatherer.finish())
+    gatherer.finish_linked()
 }
 
 fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
@@ -99,6 +106,9 @@ fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
     let parts: u32 = whole(written.parts.max(1), "parts")?;
     let most: u32 = written.most_parts.map_or(Ok(parts), |most| whole(most, "most_parts"))?;
     let times = (time_ms(written.grace_s, "grace_s")?, time_ms(written.checkpoint_s, "checkpoint_s")?);
+    if let Some(name) = written.after.iter().find(|name| name.contains('|')) {
+        return Err(format!("it is to come after \"{name}\": a name that others give has no | in it"));
+    }
     let terms = Terms::new(gatherer.tenant(&written.tenant), (parts, most), &written.work, times)?;
     Ok(Job {
         name: written.name.as_str().into(),

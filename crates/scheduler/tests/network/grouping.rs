@@ -9,7 +9,9 @@ use ib::Guid;
 use pool::{Attachment, NodeIndex};
 use proptest::prelude::*;
 use scheduler::network::hops::APART;
-use scheduler::network::{Level, Locality, Spread};
+use scheduler::network::{
+    Ask, Bound, Level, Locality, NodePorts, Spread, TooFewHosts, Want, can_ever, choose,
+};
 
 use crate::build::{Site, degraded, dragonfly, joined, site, small, superpod, with_domains};
 
@@ -23,8 +25,8 @@ fn counts(locality: &Locality) -> [usize; 5] {
 fn scalable_units_are_leaf_groups_of_their_own() {
     let small = site(superpod(4));
     assert_eq!(small.pool.node_count(), 128);
-    // Two levels: without spines nothing joins the units.
-    assert_eq!(counts(&small.locality), [128, 4, 4, 4, 1]);
+    // Two levels: units are leaf groups, and all of them one pod.
+    assert_eq!(counts(&small.locality), [128, 4, 4, 1, 1]);
     let [a, b, c] = ["dgx-0001", "dgx-0032", "dgx-0033"].map(|name| small.pool.node_named(name).unwrap());
     let hops = |from, to| small.locality.hops(from, to);
     assert_eq!((hops(a, a), hops(a, b), hops(a, c)), (0, 1, 3));
@@ -41,6 +43,41 @@ fn scalable_units_are_leaf_groups_of_their_own() {
 fn groups_of_a_dragonfly_are_pods_and_a_torus_is_one() {
     assert_eq!(counts(&site(dragonfly()).locality)[1..], [6, 6, 3, 1]);
     assert_eq!(counts(&site(small(3)).locality)[1..], [12, 12, 1, 1]);
+}
+
+#[test]
+fn a_tree_of_two_levels_is_one_pod_whatever_it_has_lost() {
+    let tree = |hosts| FatTreeSpec { levels: Some(2), radix: 8, hosts: Some(hosts), ..Default::default() };
+    let whole = tree(32).build().unwrap();
+    assert_eq!(counts(&site(whole.clone()).locality)[1..], [8, 8, 1, 1]);
+    // Without the spines each leaf is a part by itself.
+    let mut apart = whole.clone();
+    let spines: Vec<NodeId> = apart
+        .switches()
+        .filter(|&switch| apart.neighbors(switch).all(|(_, peer)| apart.is_switch(apart.node_of(peer))))
+        .collect();
+    for &spine in &spines {
+        for port in apart.ports(spine).collect::<Vec<_>>() {
+            apart.disconnect(port);
+        }
+    }
+    assert_eq!(counts(&site(apart).locality)[1..], [8, 8, 8, 8]);
+    // Three levels: pods are what the lower two are.
+    let three = FatTreeSpec { levels: Some(3), radix: 8, hosts: Some(64), ..Default::default() };
+    assert_eq!(counts(&site(three.build().unwrap()).locality)[1..], [16, 16, 4, 1]);
+}
+
+#[test]
+fn a_gang_larger_than_a_leaf_may_require_one_pod_of_a_tree_of_two_levels() {
+    let spec = FatTreeSpec { levels: Some(2), radix: 8, hosts: Some(32), ..Default::default() };
+    let site = site(spec.build().unwrap());
+    let capacity = vec![1; site.pool.node_count()];
+    let wants = [Want { level: Level::Pod, required: true }];
+    let ask = |members| Ask { capacity: &capacity, members, wants: &wants, most: 1 };
+    let chosen = choose(&site.locality, &ask(10)).unwrap();
+    assert_eq!((chosen[0].spread.leaves, chosen[0].spread.pods), (3, 1));
+    assert!(can_ever(&site.locality, &capacity, 32, &wants).is_ok());
+    assert!(can_ever(&site.locality, &capacity, 33, &wants).is_err());
 }
 
 #[test]
@@ -142,6 +179,40 @@ fn adapters_are_found_by_name_and_by_the_nodes_name() {
         let found: Vec<_> = named.pool.nodes().map(|node| named.ports.rails(node).to_vec()).collect();
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn nodes_of_another_cluster_get_hosts_in_the_order_of_their_names() {
+    let fabric = superpod(1);
+    let foreign = |count: usize| {
+        let mut pool = pool::Pool::new();
+        for at in 0..count {
+            let node = pool::Node {
+                name: format!("openb-node-{at:04}"),
+                cpu_milli: vec![0],
+                memory_mib: 0,
+                health: pool::Health::default(),
+                gpus: Vec::new(),
+            };
+            pool.add_node(node).unwrap();
+        }
+        pool
+    };
+    let own = site(fabric.clone());
+    let hosts = own.pool.node_count();
+    let pool = foreign(hosts - 2);
+    let (ports, bound) = NodePorts::bind(&fabric, &pool).unwrap();
+    assert_eq!(bound, Bound::InOrder);
+    for node in pool.nodes() {
+        let host = own.pool.node_named(&format!("dgx-{:04}", node.0 + 1)).unwrap();
+        assert_eq!(ports.rails(node), own.ports.rails(host));
+    }
+    let refused = NodePorts::bind(&fabric, &foreign(hosts + 1)).unwrap_err();
+    assert_eq!(refused, TooFewHosts { nodes: hosts + 1, hosts });
+    // Names that are the same are taken, and who has none of them is outside.
+    assert_eq!(NodePorts::bind(&fabric, &own.pool).unwrap().1, Bound::ByName { outside: 0 });
+    let more = with_domains(&fabric, 1, 0);
+    assert_eq!(NodePorts::bind(&fabric, &more).unwrap().1, Bound::ByName { outside: 1 });
 }
 
 /// Switches on the shortest way between any leaf of one node and any of another, by a plain search.

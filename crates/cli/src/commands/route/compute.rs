@@ -145,13 +145,22 @@ impl Compute {
         if let Some(engine) = given {
             return Ok((engine.route(fabric, options)?, engine.name().to_owned(), None));
         }
-        if self.engine == "auto" {
-            let (routes, choice) = routing::auto(fabric, options)?;
-            return Ok((routes, choice.engine.to_owned(), Some(choice)));
-        }
-        let engine = routing::engine_by_name(&self.engine).map_err(|error| {
-            Failure::new(error.to_string(), "--engine", "give one of these, auto, or file")
-        })?;
-        Ok((engine.route(fabric, options)?, engine.name().to_owned(), None))
+        by_engine(fabric, options, &self.engine)
     }
+}
+
+/// Routes by an engine, `auto` or one by name: the routes, whose they are, and why `auto` chose that one.
+pub fn by_engine(
+    fabric: &Fabric,
+    options: &Options,
+    engine: &str,
+) -> Result<(Routes, String, Option<Choice>), Failure> {
+    if engine == "auto" {
+        let (routes, choice) = routing::auto(fabric, options)?;
+        return Ok((routes, choice.engine.to_owned(), Some(choice)));
+    }
+    let engine = routing::engine_by_name(engine).map_err(|error| {
+        Failure::new(error.to_string(), "--engine", "give one of these or auto; heddle route also takes file")
+    })?;
+    Ok((engine.route(fabric, options)?, engine.name().to_owned(), None))
 }

@@ -68,3 +68,26 @@ impl Route {
 pub fn write_tables(fabric: &fabric::Fabric, tables: &routing::Tables, path: &str) -> String {
     tables_file::write(fabric, tables, TablesFormat::from_path_ending(path))
 }
+
+/// A fabric with its tables, for other commands.
+pub struct Routed {
+    /// The cabling, every end port with a LID.
+    pub fabric: fabric::Fabric,
+    /// The tables.
+    pub routes: routing::Routes,
+    /// The engine that made them.
+    pub engine: String,
+    /// What the cabling is, where the engine was chosen by it.
+    pub topology: Option<String>,
+}
+
+/// Reads a topology file and routes it by an engine, `auto` or one by name.
+pub fn routed(file: &str, engine: &str) -> Result<Routed, Failure> {
+    let progress = progress::Progress::new();
+    progress.say("reading");
+    let mut fabric = crate::files::read_fabric(file)?.fabric;
+    addresses::assign(&mut fabric, None, file)?;
+    progress.say("computing tables");
+    let (routes, engine, choice) = compute::by_engine(&fabric, &routing::Options::default(), engine)?;
+    Ok(Routed { fabric, routes, engine, topology: choice.map(|choice| choice.topology) })
+}

@@ -6,9 +6,9 @@ mod replay;
 mod study;
 
 use clap::{Args, Subcommand};
-use pool::Stock;
 use pool::formats::Beside;
 use pool::tenants::Tenants;
+use pool::{Pool, Stock};
 use scheduler::trace::{self, BadLines, Format, ReadOptions, Trace};
 
 use crate::Answer;
@@ -84,13 +84,23 @@ impl Reading {
     }
 }
 
+/// What jobs run on.
+struct Cluster {
+    /// The nodes, one by one.
+    pool: Pool,
+    /// What they have.
+    stock: Stock,
+    /// Who may hold how much.
+    tenants: Tenants,
+}
+
 /// Reads the nodes of a pool, and its tenants.
-fn nodes(path: &str) -> Result<(Stock, Tenants), Failure> {
+fn cluster(path: &str) -> Result<Cluster, Failure> {
     let (site, _) = pool::formats::read(path, &files::read(path)?, &Beside::default())?;
     let refused = |error: pool::stock::StockError| Failure::new(error.to_string(), path, "");
     let stock = Stock::of(&site.pool).map_err(refused)?;
     if stock.is_empty() {
         return Err(Failure::new("there is no node in it", path, "is it the right file?"));
     }
-    Ok((stock, site.tenants))
+    Ok(Cluster { pool: site.pool, stock, tenants: site.tenants })
 }
