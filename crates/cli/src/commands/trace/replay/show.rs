@@ -77,7 +77,8 @@ pub fn render(stock: &Stock, fabric: Option<&Described>, policies: &[Figures], s
 
 /// How the gangs lay in the network, policies side by side.
 fn network(fabric: &Described, policies: &[Figures], style: Style) -> String {
-    let Described { file, engine, leaves, pods, collective, collective_gbps, .. } = fabric;
+    let Described { file, engine, leaves, pods, collective, .. } = fabric;
+    let gbps = (fabric.collective_gbps * 100.0).round() / 100.0;
     let mut text = format!("  fabric {file}: ");
     if let Some(topology) = &fabric.topology {
         text += &format!("{topology}, ");
@@ -93,7 +94,7 @@ fn network(fabric: &Described, policies: &[Figures], style: Style) -> String {
         text += &format!("  the fabric does not show {}\n", count(fabric.nodes_outside as u64, "node"));
     }
     text += &format!(
-        "  gangs are taken to send as {collective} with {collective_gbps:.4} Gbit/s of data a node; their run times stay as they are\n\n",
+        "  gangs are taken to send as {collective} with {gbps} Gbit/s of data a node; their run times stay as they are\n\n",
     );
     let titles = [
         "policy",
