@@ -29,9 +29,6 @@ const MOST_DOUBLINGS: u8 = 4;
 /// The least time to wait: agents pause now and then.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// A request sent again is taken to be off the wire after this part of the time-out.
-const GRACE: u32 = 8;
-
 /// A request under way.
 #[derive(Clone, Copy)]
 struct UnderWay {
@@ -80,8 +77,8 @@ pub(crate) struct Exchange {
     /// Requests under way that are no longer on the wire: they hold neither their device nor a place in the window, so that
     /// those who answer do not wait for those who do not.
     gone: usize,
-    /// Requests sent again, and when they are taken to be gone too.
-    resent: VecDeque<(Time, u32)>,
+    /// Requests on the wire, and when they are taken to be gone.
+    leaving: VecDeque<(Time, u32)>,
     /// The most requests under way, on the wire or not.
     most: usize,
 }
@@ -99,7 +96,7 @@ impl Exchange {
             retries: config.retries.saturating_add(EARLY),
             under_way: 0,
             gone: 0,
-            resent: VecDeque::new(),
+            leaving: VecDeque::new(),
             most: match config.max_wire_smps as usize {
                 0 => MOST_UNDER_WAY,
                 bound => bound.min(MOST_UNDER_WAY),
@@ -109,8 +106,8 @@ impl Exchange {
 
     /// A turn to send begins: says to the window how much there is on the wire.
     pub fn begin_sending(&mut self, now: Time) {
-        while let Some(&(_, tid)) = self.resent.front().filter(|(due, _)| *due <= now) {
-            self.resent.pop_front();
+        while let Some(&(_, tid)) = self.leaving.front().filter(|(due, _)| *due <= now) {
+            self.leaving.pop_front();
             if self.slot(tid).is_some_and(|slot| std::mem::take(&mut slot.counted)) {
                 self.gone += 1;
             }
@@ -167,11 +164,7 @@ impl Exchange {
             let was_counted = std::mem::replace(&mut slot.counted, true);
             let (request, attempt, hops) = (slot.request, slot.attempt, slot.hops);
             self.gone -= usize::from(!was_counted);
-            let wait = self.wait(attempt, hops);
-            // However long the answer is waited for, it comes within the first waiting time, or not at all.
-            let grace = (self.timeout.min(wait) / GRACE).min(self.wait(0, hops));
-            insert(&mut self.resent, (now + grace, tid));
-            self.await_until(now + wait, attempt, tid);
+            self.await_answer(now, attempt, hops, tid);
             return Some((request, tid));
         }
         None
@@ -206,11 +199,16 @@ impl Exchange {
         late.saturating_mul(1 << attempt.min(MOST_DOUBLINGS)).min(self.timeout)
     }
 
-    fn await_until(&mut self, due: Time, attempt: u8, tid: u32) {
+    /// Something was sent: how long it is waited for, and how long it may be on the wire. What is late by the measure of others
+    /// is lost or will come by itself: it holds up nobody else.
+    fn await_answer(&mut self, now: Time, attempt: u8, hops: u8, tid: u32) {
+        let wait = self.wait(attempt, hops);
+        let gone = self.window.time_out(hops).map_or(wait, |late| late.min(wait));
+        insert(&mut self.leaving, (now + gone, tid));
+        insert(&mut self.deadlines[usize::from(attempt)], (now + wait, tid));
         if let Some(slot) = self.slot(tid) {
-            slot.due = due;
+            slot.due = now + wait;
         }
-        insert(&mut self.deadlines[usize::from(attempt)], (due, tid));
     }
 
     /// The target's turn ends with a request sent; its transaction number. `keep` leaves the front request in place.
@@ -260,7 +258,7 @@ impl Exchange {
         };
         let tid = u32::from(slot.generation) << 16 | u32::from(place);
         self.under_way += 1;
-        self.await_until(now + self.wait(first, hops), first, tid);
+        self.await_answer(now, first, hops, tid);
         tid
     }
 
@@ -380,7 +378,12 @@ impl Exchange {
     /// When the next request's time is up.
     pub fn next_deadline(&mut self) -> Option<Time> {
         let waits = !self.queue.is_empty() || !self.resend.is_empty();
-        let mut next = self.resent.front().map(|&(due, _)| due).filter(|_| waits);
+        while let Some(&(_, tid)) = self.leaving.front()
+            && self.slot(tid).is_none_or(|slot| !slot.counted)
+        {
+            self.leaving.pop_front();
+        }
+        let mut next = self.leaving.front().map(|&(due, _)| due).filter(|_| waits);
         next = [next, self.window.next_burst()].into_iter().flatten().min();
         for attempt in 0..self.deadlines.len() {
             while let Some(&(deadline, tid)) = self.deadlines[attempt].front() {
@@ -403,7 +406,7 @@ impl Exchange {
             }
         }
         (self.under_way, self.gone) = (0, 0);
-        self.resent.clear();
+        self.leaving.clear();
         self.resend.clear();
         self.queue.clear();
     }
@@ -487,6 +490,57 @@ mod tests {
         assert_eq!(send(&mut exchange, due), None);
         exchange.answered(due, first);
         assert!(exchange.is_idle());
+    }
+
+    /// Asks what is not answered until it is given up; the waits before each time.
+    fn waits(exchange: &mut Exchange, tid: u32) -> Vec<Duration> {
+        let mut now = Time(1_000_000);
+        let mut waits = Vec::new();
+        loop {
+            let due = exchange.slot(tid).unwrap().due;
+            waits.push(due.since(now));
+            now = due;
+            if !matches!(exchange.expired(now), Some(Outcome::Again(..))) {
+                return waits;
+            }
+            exchange.begin_sending(now);
+            assert!(exchange.next_resend(now).is_some());
+        }
+    }
+
+    #[test]
+    fn waits_double_from_the_usual_time_but_not_for_ever() {
+        let mut exchange = exchange();
+        let target = Target { node: 0, branch: 0 };
+        for _ in 0..2 {
+            exchange.schedule(target, Request::Description(NodeId(0)));
+        }
+        exchange.begin_sending(Time(0));
+        let first = send(&mut exchange, Time(0)).unwrap();
+        exchange.answered(Time(20_000), first);
+        exchange.begin_sending(Time(1_000_000));
+        let second = send(&mut exchange, Time(1_000_000)).unwrap();
+        let waits = waits(&mut exchange, second);
+        let (early, late) = waits.split_at(usize::from(EARLY));
+        let doubled: Vec<Duration> =
+            (0..EARLY).map(|attempt| LEAST * (1 << attempt.min(MOST_DOUBLINGS))).collect();
+        assert_eq!(early, doubled);
+        let timeout = exchange.timeout;
+        assert_eq!(late, [timeout, 2 * timeout], "what was set by hand comes then");
+    }
+
+    #[test]
+    fn over_another_way_no_wait_is_held_against_a_device() {
+        let mut exchange = exchange();
+        let target = Target { node: 3, branch: 0 };
+        exchange.schedule(target, Request::Description(NodeId(3)));
+        exchange.begin_sending(Time(0));
+        let tid = send(&mut exchange, Time(0)).unwrap();
+        exchange.slot(tid).unwrap().first = 0;
+        exchange.slot(tid).unwrap().attempt = 7;
+        exchange.hurry(&[1, 3]);
+        assert_eq!(exchange.next_resend(Time(5)), Some((Request::Description(NodeId(3)), tid)));
+        assert_eq!(exchange.slot(tid).unwrap().attempt, 1);
     }
 
     #[test]

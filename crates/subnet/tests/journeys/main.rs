@@ -15,6 +15,7 @@
 //! | `traffic` | how many MADs, how many at once, how many lost |
 //! | `changes` | light sweeps and traps |
 //! | `fresh` | new devices, and switches that start afresh |
+//! | `silence` | who does not tell or answer is not waited for |
 //! | `spreading` | paths are spread anew some time after a change |
 //! | `managers` | two managers on one fabric |
 //! | `properties` | random fabrics on random wires |
@@ -34,6 +35,7 @@ mod lids;
 mod managers;
 mod mischief;
 mod properties;
+mod silence;
 mod spreading;
 mod traffic;
 mod world;
