@@ -1,5 +1,5 @@
 //! Subnet administration: answers what hosts ask on queue pair 1. Today that is the path from one end port to another, with
-//! the service level that the routes' lanes need.
+//! the service level that the routes' lanes need, and what the administrator can do: none of what is optional.
 //!
 //! An answer of several MADs goes out as the asker acknowledges them. Where one is lost the asker's own time-out has it ask
 //! again, which begins the answer anew: the administrator keeps no clock.
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use fabric::PortId;
 use ib::sa::{rmpp, stride};
-use ib::{AttributeId, Guid, Mad, Method, Packet, Status};
+use ib::{AttributeId, ClassPortInfo, Guid, Mad, Method, Packet, Status};
 
 use rustc_hash::FxHashMap;
 
@@ -20,6 +20,9 @@ use crate::manager::{Phase, SubnetManager};
 const MOST_TRANSFERS: usize = 16;
 /// The most pairs of ends that one question may be about: every end port of a large fabric from one of them.
 const MOST_PAIRS: usize = 1 << 17;
+
+/// How long an answer takes at the most, which is what a host waits for it: 4.096 us times two to this, a quarter of a second.
+const RESPONSE_TIME: u8 = 16;
 
 /// An answer of several MADs under way.
 struct Transfer {
@@ -67,8 +70,13 @@ impl SubnetManager {
             self.counts.ignored();
             return;
         }
+        let is_sound = (mad.base_version(), mad.class_version()) == (1, 2);
+        if is_sound && (mad.attribute_id(), mad.method()) == (AttributeId::CLASS_PORT_INFO, Method::GET) {
+            self.replies.push_back(what_it_can_do(packet));
+            return;
+        }
         let answered = match mad.attribute_id() {
-            _ if mad.base_version() != 1 || mad.class_version() != 2 => Err(Status::BAD_VERSION),
+            _ if !is_sound => Err(Status::BAD_VERSION),
             AttributeId::PATH_RECORD => self.path_records(mad),
             _ => Err(Status::UNSUPPORTED_ATTRIBUTE),
         };
@@ -131,6 +139,19 @@ impl SubnetManager {
         // What came is not beyond what was sent; the rest of the window is sent once, whatever is acknowledged twice.
         self.replies.extend(next_segments(transfer, mad.rmpp_length()));
     }
+}
+
+/// The answer to who asks what the administrator can do.
+fn what_it_can_do(question: &Packet) -> Packet {
+    let mut answer = question.mad;
+    answer.make_response();
+    answer.put(&ClassPortInfo {
+        base_version: 1,
+        class_version: 2,
+        response_time_value: RESPONSE_TIME,
+        ..ClassPortInfo::default()
+    });
+    question.reply(answer)
 }
 
 /// The segments that were not sent yet, up to the end of the window.

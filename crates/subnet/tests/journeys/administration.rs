@@ -3,7 +3,7 @@
 use emulator::ClientId;
 use fabric::{Fabric, NodeId};
 use ib::sa::{PathRecord, rmpp, status, stride};
-use ib::{Attribute, AttributeId, Gid, Lid, Mad, Method, Mtu, Packet, Status};
+use ib::{Attribute, AttributeId, ClassPortInfo, Gid, Lid, Mad, Method, Mtu, Packet, Status};
 use subnet::Config;
 
 use crate::fabrics;
@@ -145,4 +145,17 @@ fn questions_without_an_answer_get_their_status() {
     assert!(asker.send(&mut world, acknowledged).is_none());
     other.make_response();
     assert!(asker.send(&mut world, other).is_none());
+}
+
+#[test]
+fn hosts_learn_what_the_administrator_can_do() {
+    let (_, mut world, asker) = on_a_torus();
+    let answer = asker.send(&mut world, Mad::administration(Method::GET, AttributeId::CLASS_PORT_INFO, 5));
+    let answer = answer.unwrap();
+    assert_eq!((answer.method(), answer.status()), (Method::GET_RESP, Status::OK));
+    let can: ClassPortInfo = answer.get();
+    assert_eq!((can.base_version, can.class_version, can.response_time_value), (1, 2, 16));
+    assert_eq!((can.capability_mask, can.capability_mask2, can.redirect_lid), (0, 0, Lid::NONE));
+    let table = Mad::administration(Method::GET_TABLE, AttributeId::CLASS_PORT_INFO, 6);
+    assert_ne!(asker.send(&mut world, table).unwrap().status(), Status::OK);
 }
