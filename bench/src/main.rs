@@ -25,6 +25,7 @@ mod machine;
 mod opensm;
 mod places;
 mod process;
+mod repair;
 mod statistics;
 mod tables;
 mod trees;
@@ -75,6 +76,8 @@ enum What {
     Loads(loads::Loads),
     /// How long the scheduler takes to decide on a full cluster with a long queue
     Decisions(decisions::Decisions),
+    /// One lost link where paths take several lanes: tables repaired, and computed anew
+    Repair(repair::Repair),
     /// How long it takes to find places for gangs on a fabric of 16,384 GPUs
     Places,
     /// Tables of fat trees computed, OpenSM's and Heddle's
@@ -101,6 +104,7 @@ fn main() -> anyhow::Result<()> {
         What::Lanes(lanes) => lanes.run(&common),
         What::Loads(loads) => loads.run(&common),
         What::Decisions(decisions) => decisions.run(&common),
+        What::Repair(repair) => repair.run(&common),
         What::Places => places::run(&common),
         What::Tables(tables) => tables.run(&common),
         What::All => {
@@ -108,6 +112,7 @@ fn main() -> anyhow::Result<()> {
             graph::run(&common)?;
             decisions::Decisions::default().run(&common)?;
             places::run(&common)?;
+            repair::Repair::default().run(&common)?;
             ibsim_rate::run(&common)?;
             emulated::Emulated::default().run(&common)?;
             bring_up::BringUp::default().run(&common)?;

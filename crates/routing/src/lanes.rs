@@ -27,7 +27,7 @@ pub struct Lanes {
     /// LIDs in a row of `service_levels`.
     width: usize,
     /// By source row and LID; empty where all paths bear service level 0.
-    service_levels: Arc<[u8]>,
+    service_levels: Arc<Vec<u8>>,
     turns: Option<Arc<Turns>>,
 }
 
@@ -91,7 +91,7 @@ impl Turns {
 impl Lanes {
     /// All paths on lane 0.
     pub fn one() -> Self {
-        Self { count: 1, width: 0, service_levels: Arc::new([]), turns: None }
+        Self { count: 1, width: 0, service_levels: Arc::default(), turns: None }
     }
 
     /// Each path on the lane that its service level names. `service_levels` has a row of `width` LIDs for each row of the
@@ -105,7 +105,7 @@ impl Lanes {
         if most == 0 {
             return Self::one();
         }
-        Self { count: most + 1, width, service_levels: service_levels.into(), turns: None }
+        Self { count: most + 1, width, service_levels: Arc::new(service_levels), turns: None }
     }
 
     /// Each path on the lanes that the turns along it give to its service level; values beyond 15 count as 15.
@@ -117,7 +117,7 @@ impl Lanes {
         for level in &mut service_levels {
             *level = (*level).min(SERVICE_LEVELS as u8 - 1);
         }
-        Self { count, width, service_levels: service_levels.into(), turns: Some(Arc::new(turns)) }
+        Self { count, width, service_levels: Arc::new(service_levels), turns: Some(Arc::new(turns)) }
     }
 
     /// The lanes that devices give to the paths of `tables`, read from the devices: `service_level` names that of packets
@@ -178,6 +178,22 @@ impl Lanes {
         place.and_then(|place| self.service_levels.get(place)).copied().unwrap_or(0)
     }
 
+    /// Gives another service level to the packets for `lid` that enter the fabric at the switch of this row; says whether paths
+    /// have levels there and this is one of them.
+    pub fn set_service_level(&mut self, source_row: usize, lid: u32, level: u8) -> bool {
+        let place = source_row.checked_mul(self.width).map(|start| start + lid as usize);
+        let known = (lid as usize) < self.width && level < self.levels();
+        let place = place.filter(|&place| known && place < self.service_levels.len());
+        let Some(place) = place else { return false };
+        Arc::make_mut(&mut self.service_levels)[place] = level;
+        true
+    }
+
+    /// How many service levels paths may bear.
+    pub fn levels(&self) -> u8 {
+        if self.turns.is_some() { SERVICE_LEVELS as u8 } else { self.count }
+    }
+
     /// The lane that packets bearing `service_level` take which came into the switch of this row by `in_port` (0: its own)
     /// and leave by `out_port`. Service levels that no path bears go round the lanes where these are simply levels.
     #[inline]
@@ -221,6 +237,14 @@ mod tests {
         assert_eq!([lanes.service_level(1, 2), lanes.service_level(2, 0)], [0, 0]);
         assert_eq!(lanes.mapping(9, 9, 9)[..5], [0, 1, 2, 0, 1]);
         assert_eq!(Lanes::by_service_level(1, vec![200]).count(), MOST_LANES);
+        let mut moved = lanes.clone();
+        assert!(moved.set_service_level(1, 0, 1) && moved.set_service_level(1, 1, 2));
+        assert_eq!([moved.service_level(1, 0), moved.service_level(1, 1)], [1, 2]);
+        assert!(
+            ![(0, 2, 0), (2, 0, 0), (0, 0, 3)].iter().any(|&(s, lid, l)| moved.set_service_level(s, lid, l))
+        );
+        assert_eq!(lanes.service_level(1, 0), 2, "what was cloned stays as it is");
+        assert!(!Lanes::one().set_service_level(0, 0, 0));
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub use options::Options;
 pub use quality::{
     Bounds, LinkLoad, PermutationLoad, ShiftLoad, bounds, link_load, permutation_load, shift_load,
 };
-pub use repair::{NeedsEngine, Old, Patch, PatchEntry, Repairer, transition};
+pub use repair::{NeedsEngine, Old, Patch, PatchEntry, PatchLevel, Repairer, transition};
 pub use routes::Routes;
 pub use tables::{BLOCK, ChangedBlock, NO_ROUTE, Tables};
 pub use verify::{CreditLoop, Hops, UnreachablePair, Verification, verify, verify_routes};

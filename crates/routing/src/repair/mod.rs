@@ -39,7 +39,7 @@ use crate::tables::{NO_ROUTE, Tables, lids_of};
 use column::{Column, Reach, Stuck, Work};
 use lanes::LaneKeeper;
 use network::Network;
-pub use patch::{Patch, PatchEntry};
+pub use patch::{Patch, PatchEntry, PatchLevel};
 pub use transition::{Old, transition};
 
 /// Entries that a repair looks at before the engine is the quicker way: about a second's work.
@@ -270,9 +270,14 @@ impl Repairer {
         keeper.reconcile(tables)?;
         let displaced = &self.displaced;
         let wanted = |row, lid| displaced.get(&(row, lid)).copied();
-        let patch = Patch::new(keeper.repair(fabric, tables, &self.network, works, wanted)?);
-        check::check(fabric, tables, &self.network, &patch, false)?;
-        Ok(patch)
+        let patch = keeper.repair(fabric, tables, &self.network, works, wanted)?;
+        let proven = keeper.prove(fabric, tables, &patch);
+        let proven = proven.and_then(|()| check::check(fabric, tables, &self.network, &patch, false));
+        if let Err(needs) = &proven {
+            // What was found is not what is there.
+            self.beyond = Some(needs.why.clone());
+        }
+        proven.map(|()| patch)
     }
 
     /// Everything of `patch` that is in `tables` now was written: remembers what stands elsewhere than the engine put

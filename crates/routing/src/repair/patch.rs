@@ -15,17 +15,41 @@ pub struct PatchEntry {
     pub port: u8,
 }
 
+/// A path whose packets bear another service level from now on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PatchLevel {
+    /// The row of the switch that they enter the fabric at.
+    pub row: u32,
+    /// The LID that they are for.
+    pub lid: u32,
+    /// The service level.
+    pub level: u8,
+}
+
 /// Entries that change, by wave, row and LID.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Patch {
     entries: Vec<PatchEntry>,
+    levels: Vec<PatchLevel>,
 }
 
 impl Patch {
     /// Entries in waves. One may change twice, in different waves.
-    pub fn new(mut entries: Vec<PatchEntry>) -> Self {
+    pub fn new(entries: Vec<PatchEntry>) -> Self {
+        Self::with_levels(entries, Vec::new())
+    }
+
+    /// The same with service levels, which are to be named before the first wave is written: every state from then on is
+    /// one that was proven with them.
+    pub fn with_levels(mut entries: Vec<PatchEntry>, mut levels: Vec<PatchLevel>) -> Self {
         entries.sort_unstable();
-        Self { entries }
+        levels.sort_unstable();
+        Self { entries, levels }
+    }
+
+    /// Paths that get another service level, by row and LID. Hosts there must ask for them anew.
+    pub fn levels(&self) -> &[PatchLevel] {
+        &self.levels
     }
 
     /// All entries, by wave, row and LID.

@@ -78,6 +78,9 @@ pub fn write(
     most: usize,
     together: bool,
 ) -> bool {
+    for change in patch.levels() {
+        assert!(routes.lanes.set_service_level(change.row as usize, change.lid, change.level));
+    }
     let worked = working(fabric, &routes.tables);
     let sound = together && verify_routes(fabric, routes).credit_loops == 0;
     let mut writes = 0;

@@ -106,6 +106,8 @@ pub(crate) struct Healing {
     waves: VecDeque<Vec<PatchEntry>>,
     /// Whether switches were told that more LIDs have a route than before.
     tops_raised: bool,
+    /// Switches whose hosts have to ask again, for paths of theirs bear other service levels than they know.
+    ask_again: BTreeSet<NodeId>,
     /// Whether waves were given up because something else happened.
     undone: bool,
     /// How many entries a rebalance at hand changes.
@@ -337,6 +339,10 @@ impl SubnetManager {
         let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else { return };
         match repairer.repair(&self.devices.fabric, tables, &changed) {
             Ok(patch) => {
+                for change in patch.levels() {
+                    self.lanes.set_service_level(change.row as usize, change.lid, change.level);
+                    self.healing.ask_again.insert(tables.switches()[change.row as usize]);
+                }
                 self.write_in_waves(&patch);
                 self.healing.stage = Stage::Write;
                 self.sort_waves(&changed);

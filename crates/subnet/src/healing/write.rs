@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fabric::NodeId;
+use fabric::{NodeId, PortId};
 use ib::Time;
 use routing::{Patch, PatchEntry};
 
@@ -44,7 +44,7 @@ impl SubnetManager {
                 return;
             }
         }
-        if self.raise_tops() {
+        if self.raise_tops() || self.let_hosts_ask_again() {
             return;
         }
         if let Some(repairer) = &mut self.healing.repairer {
@@ -81,6 +81,26 @@ impl SubnetManager {
         };
         for switch in tables.switches().iter().copied().filter(lacks).collect::<Vec<_>>() {
             self.schedule(switch, Request::SetSwitch(switch));
+        }
+        !self.exchange.is_idle()
+    }
+
+    /// Tells hosts that some of their paths bear other service levels than before; says whether there were any.
+    fn let_hosts_ask_again(&mut self) -> bool {
+        let switches = std::mem::take(&mut self.healing.ask_again);
+        for switch in switches {
+            let fabric = &self.devices.fabric;
+            if !self.reached[switch.index()] {
+                continue;
+            }
+            let hosts: Vec<PortId> = fabric
+                .neighbors(switch)
+                .map(|(_, peer)| peer)
+                .filter(|&peer| !fabric.is_switch(fabric.node_of(peer)) && self.devices.knows_port(peer))
+                .collect();
+            for port in hosts {
+                self.schedule(self.devices.fabric.node_of(port), Request::SetPort(port));
+            }
         }
         !self.exchange.is_idle()
     }

@@ -178,6 +178,45 @@ fn a_lost_link_is_healed_by_entries_alone() {
 }
 
 #[test]
+fn hosts_whose_paths_move_to_other_levels_ask_again() {
+    let fabric = fabrics::random_regular(20, 5, 1, 3);
+    let switches = |&(a, b): &(PortId, PortId)| {
+        fabric.is_switch(fabric.node_of(a)) && fabric.is_switch(fabric.node_of(b))
+    };
+    let mut moved = 0;
+    for (port, _) in fabric.links().filter(switches).step_by(5) {
+        let mut world = World::with(&fabric, emulator::Config::default(), with_engine("layered"));
+        world.bring_up();
+        world.seats[0].events.clear();
+        let levels = judges::service_levels(&world);
+        let told = |world: &World| world.manager().report().mads.kinds["Set PortInfo (configure)"].sent;
+        let before = told(&world);
+        world.emulator.apply(Fault::Unlink { node: fabric.node_of(port), port: fabric.port_number(port) });
+        let mut sets = 0;
+        world.run(10 * SECOND, |world| {
+            if std::mem::replace(&mut sets, world.seats[0].sets) != sets {
+                judges::closes_no_loop(world, &levels);
+            }
+            false
+        });
+        judges::is_up(&world);
+        let events = &world.seats[0].events;
+        assert!(events.iter().any(|event| matches!(event, Event::Healed { .. })), "{events:?}");
+        assert!(!events.iter().any(|event| matches!(event, Event::Reroute { .. })), "{events:?}");
+        let now = judges::service_levels(&world);
+        let hosts: std::collections::BTreeSet<_> = levels
+            .iter()
+            .filter(|&(pair, level)| now[pair] != *level)
+            .map(|((switch, _), _)| switch)
+            .collect();
+        // A host hangs on each of the switches.
+        assert_eq!(told(&world) - before, hosts.len() as u64);
+        moved += hosts.len();
+    }
+    assert!(moved > 0);
+}
+
+#[test]
 fn a_switch_that_starts_afresh_gets_its_lanes_too() {
     let fabric = fabrics::torus(&[5, 4]);
     let mut world = World::with(&fabric, emulator::Config::default(), with_engine("torus"));

@@ -212,8 +212,18 @@ impl Channels {
     }
 
     /// Visits what packets from a row's adapters for a LID wait for, with `entry` as the LID's entries by row.
-    pub fn trace(&self, source: u32, lid: u32, entry: impl Fn(u32) -> u8, mut visit: impl FnMut(Waiting)) {
-        let level = self.lanes.service_level(source as usize, lid);
+    pub fn trace(&self, source: u32, lid: u32, entry: impl Fn(u32) -> u8, visit: impl FnMut(Waiting)) {
+        self.trace_on(source, self.lanes.service_level(source as usize, lid), entry, visit);
+    }
+
+    /// The same for packets that bear a service level.
+    pub fn trace_on(
+        &self,
+        source: u32,
+        level: u8,
+        entry: impl Fn(u32) -> u8,
+        mut visit: impl FnMut(Waiting),
+    ) {
         for &door in &self.doors[source as usize] {
             let (mut at, mut in_port, mut before) = (source, door, None);
             for _ in 0..MOST_HOPS {

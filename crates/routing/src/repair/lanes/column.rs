@@ -13,7 +13,7 @@ use super::channels::{Channels, Waiting};
 use super::log::Log;
 use crate::repair::column::{Work, turn};
 use crate::repair::network::{MOST_HOPS, NONE, Network};
-use crate::repair::patch::PatchEntry;
+use crate::repair::patch::{PatchEntry, PatchLevel};
 use crate::tables::Tables;
 
 /// Ways on from a switch that are tried with others led elsewhere.
@@ -31,6 +31,8 @@ pub(super) struct Ground<'a> {
     pub refused: FxHashSet<(u32, u32)>,
     /// By row, the part of the fabric that it is in.
     pub parts: &'a [u32],
+    /// Paths that get another service level.
+    pub levels: Vec<PatchLevel>,
 }
 
 /// One destination at hand.
@@ -41,9 +43,28 @@ pub(super) struct Column<'a, 'b> {
     steps: Vec<PatchEntry>,
     /// The first wave that what comes next may be in.
     wave: u32,
-    /// What was counted for the steps, and for which paths: source row and the end of its waitings.
+    /// What was counted for the steps, and for which paths: source row, service level, and the end of its waitings. Of several
+    /// of one source the last is where its path ends up.
     taken: Vec<Waiting>,
-    moved: Vec<(u32, usize)>,
+    moved: Vec<Moved>,
+}
+
+#[derive(Clone, Copy)]
+struct Moved {
+    source: u32,
+    level: u8,
+    end: usize,
+}
+
+/// How much may be changed to make a path fit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Effort {
+    /// Nothing: it fits as channels stand.
+    None,
+    /// The order of channels.
+    Order,
+    /// The service level of the path.
+    Level,
 }
 
 /// How far steps have come.
@@ -108,8 +129,8 @@ impl<'a, 'b> Column<'a, 'b> {
         let mut met = FxHashSet::default();
         let mut end = self.taken.len();
         for place in (0..self.moved.len()).rev() {
-            let (source, _) = self.moved[place];
-            let start = if place == 0 { 0 } else { self.moved[place - 1].1 };
+            let Moved { source, level, .. } = self.moved[place];
+            let start = if place == 0 { 0 } else { self.moved[place - 1].end };
             let waitings = &self.taken[start..end];
             end = start;
             if !met.insert(source) {
@@ -118,6 +139,9 @@ impl<'a, 'b> Column<'a, 'b> {
             }
             self.ground.log.last.extend_from_slice(waitings);
             self.ground.log.pairs.push((source, lid));
+            if level != self.ground.channels.lanes.service_level(source as usize, lid) {
+                self.ground.levels.push(PatchLevel { row: source, lid, level });
+            }
             let (tables, log) = (self.ground.tables, &mut self.ground.log.before);
             let held = |row: u32| tables.row_at(row as usize)[lid as usize];
             self.ground.channels.trace(source, lid, held, |waiting| log.push(waiting));
@@ -182,23 +206,44 @@ impl<'a, 'b> Column<'a, 'b> {
         users
     }
 
-    /// Takes the path from a row's adapters as the entries are; changes nothing and says no where it does not fit. `search`:
-    /// whether the order of channels may be changed for it.
-    fn take(&mut self, source: u32, search: bool) -> bool {
+    /// Takes the path from a row's adapters as the entries are; changes nothing and says no where it does not fit.
+    fn take(&mut self, source: u32, effort: Effort) -> bool {
+        let known = self.moved.iter().rev().find(|moved| moved.source == source).map(|moved| moved.level);
+        let lanes = &self.ground.channels.lanes;
+        let own = known.unwrap_or_else(|| lanes.service_level(source as usize, self.work.lid));
+        let levels = lanes.levels();
+        if self.take_on(source, own, self.steps.len(), effort) {
+            return true;
+        }
+        effort == Effort::Level && (0..levels).any(|level| level != own && self.move_to(source, level))
+    }
+
+    /// Takes the path on another service level: that is in force from the beginning, so it must fit at every step.
+    fn move_to(&mut self, source: u32, level: u8) -> bool {
+        let mark = self.mark();
+        let fits = (0..=self.steps.len()).all(|step| self.take_on(source, level, step, Effort::Level));
+        if !fits {
+            self.undo(mark);
+        }
+        fits
+    }
+
+    /// Takes the path on a service level with the first `steps` taken.
+    fn take_on(&mut self, source: u32, level: u8, steps: usize, effort: Effort) -> bool {
         let mark = self.taken.len();
         let mut waitings = Vec::new();
-        let (lid, steps) = (self.work.lid, &self.steps);
+        let (lid, steps) = (self.work.lid, &self.steps[..steps]);
         let ground = &mut *self.ground;
         let tables = ground.tables;
         let entry = |row: u32| {
             let step = steps.iter().rev().find(|step| step.row == row);
             step.map_or_else(|| tables.row_at(row as usize)[lid as usize], |step| step.port)
         };
-        ground.channels.trace(source, lid, entry, |waiting| waitings.push(waiting));
+        ground.channels.trace_on(source, level, entry, |waiting| waitings.push(waiting));
         for waiting in waitings {
             let known = ground.channels.is_in_order(waiting);
             let edge = (waiting.from, waiting.to);
-            let may = known || search && !ground.refused.contains(&edge);
+            let may = known || effort > Effort::None && !ground.refused.contains(&edge);
             if may && ground.channels.take(waiting) {
                 self.taken.push(waiting);
                 continue;
@@ -211,7 +256,7 @@ impl<'a, 'b> Column<'a, 'b> {
             }
             return false;
         }
-        self.moved.push((source, self.taken.len()));
+        self.moved.push(Moved { source, level, end: self.taken.len() });
         true
     }
 
@@ -222,12 +267,12 @@ impl<'a, 'b> Column<'a, 'b> {
 
     /// Turns one entry, if all that come by fit on their new way; else changes nothing and gives those that do not, the first
     /// alone unless `all` are asked for.
-    fn step(&mut self, row: u32, way: Way, users: &[u32], search: bool, all: bool) -> Result<(), Vec<u32>> {
+    fn step(&mut self, row: u32, way: Way, users: &[u32], effort: Effort, all: bool) -> Result<(), Vec<u32>> {
         let mark = self.mark();
         self.steps.push(PatchEntry { wave: way.wave, row, lid: self.work.lid, port: way.port });
         let mut misfits = Vec::new();
         for &user in users.iter().filter(|&&user| self.counts(user)).collect::<Vec<_>>() {
-            if !self.take(user, search) {
+            if !self.take(user, effort) {
                 misfits.push(user);
                 if !all {
                     break;
@@ -253,7 +298,9 @@ impl<'a, 'b> Column<'a, 'b> {
             let Some((row, port)) = next.map(|place| left.swap_remove(place)) else { return };
             let Some(way) = self.follow(row, port) else { return };
             let users = self.users(row);
-            if self.step(row, way, &users, true, false).is_err() {
+            // What works keeps its level.
+            let effort = if self.is_dead(row) { Effort::Level } else { Effort::Order };
+            if self.step(row, way, &users, effort, false).is_err() {
                 return;
             }
             self.wave = self.last_wave() + 1;
@@ -303,35 +350,40 @@ impl<'a, 'b> Column<'a, 'b> {
         true
     }
 
-    /// Finds a way for one row: straight over a neighbour; with some of those that come by led elsewhere; over a neighbour
-    /// that has lost its way as well and finds another one.
+    /// Finds a way for one row: straight over a neighbour; with some of those that come by led elsewhere; both with other
+    /// service levels; over a neighbour that has lost its way as well and finds another one.
     fn attach(&mut self, row: u32) -> bool {
         let (users, ways) = (self.users(row), self.ways(row));
-        for search in [false, true] {
-            if ways.iter().any(|&way| self.step(row, way, &users, search, false).is_ok()) {
-                return true;
-            }
-        }
-        let mut detached = ways.iter().take(MOST_DETACHED);
-        detached.any(|&way| self.attach_without(row, way, &users)) || self.attach_beyond(row)
+        let straight = |this: &mut Self, effort: Effort| {
+            ways.iter().any(|&way| this.step(row, way, &users, effort, false).is_ok())
+        };
+        let detached = |this: &mut Self, effort: Effort| {
+            ways.iter().take(MOST_DETACHED).any(|&way| this.attach_without(row, way, &users, effort))
+        };
+        straight(self, Effort::None)
+            || straight(self, Effort::Order)
+            || detached(self, Effort::Order)
+            || straight(self, Effort::Level)
+            || detached(self, Effort::Level)
+            || self.attach_beyond(row)
     }
 
     /// Leads those elsewhere that do not fit on a way, the farthest first, then takes it.
-    fn attach_without(&mut self, row: u32, way: Way, users: &[u32]) -> bool {
-        let Err(misfits) = self.step(row, way, users, true, true) else { return true };
+    fn attach_without(&mut self, row: u32, way: Way, users: &[u32], effort: Effort) -> bool {
+        let Err(misfits) = self.step(row, way, users, effort, true) else { return true };
         if misfits.contains(&row) {
             return false;
         }
         let mark = self.mark();
         for &misfit in misfits.iter().rev() {
-            if !self.step_aside(misfit) {
+            if !self.step_aside(misfit, effort) {
                 self.undo(mark);
                 return false;
             }
         }
         let users = self.users(row);
         let way = Way { wave: way.wave.max(self.wave), ..way };
-        if self.step(row, way, &users, true, false).is_err() {
+        if self.step(row, way, &users, effort, false).is_err() {
             self.undo(mark);
             return false;
         }
@@ -340,9 +392,12 @@ impl<'a, 'b> Column<'a, 'b> {
     }
 
     /// Takes the first way on from a row on which all that come by fit.
-    fn step_aside(&mut self, row: u32) -> bool {
+    fn step_aside(&mut self, row: u32, most: Effort) -> bool {
         let (users, ways) = (self.users(row), self.ways(row));
-        let found = ways.iter().any(|&way| self.step(row, way, &users, true, false).is_ok());
+        let found = [Effort::Order, Effort::Level]
+            .into_iter()
+            .filter(|&effort| effort <= most)
+            .any(|effort| ways.iter().any(|&way| self.step(row, way, &users, effort, false).is_ok()));
         self.wave = self.last_wave() + 1;
         found
     }
@@ -357,7 +412,7 @@ impl<'a, 'b> Column<'a, 'b> {
             let at = found[place].0;
             if place > 0 {
                 let mark = self.mark();
-                if self.step_aside(at) && self.chain(&found, place) {
+                if self.step_aside(at, Effort::Level) && self.chain(&found, place) {
                     return true;
                 }
                 self.undo(mark);
@@ -384,7 +439,7 @@ impl<'a, 'b> Column<'a, 'b> {
             let row = found[from].0;
             let users = self.users(row);
             let Some(way) = self.follow(row, port) else { return false };
-            if self.step(row, way, &users, true, false).is_err() {
+            if self.step(row, way, &users, Effort::Level, false).is_err() {
                 return false;
             }
             self.wave = self.last_wave() + 1;

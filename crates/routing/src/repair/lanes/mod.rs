@@ -1,11 +1,13 @@
 //! Repairs tables whose paths take several virtual lanes.
 //!
-//! Hosts know the service level of each path, and go on bearing it whatever happens to the path. So a repair lets every
-//! pair keep its level, and every switch its lanes: nothing but entries changes, nobody has to ask again. A new way will do
-//! where what its packets wait for, lane by lane as the switches on it have them, closes no circle with all else that waits:
-//! all paths between adapters as they are, as they are going to be, and as they may be in between. That is known from an
-//! order of all channels that every waiting follows ([`channels`]); it is kept as entries change. Where no way fits, other
-//! levels or lanes are needed, and hosts that learn of them: the engine's work.
+//! A new way will do where what its packets wait for, lane by lane as the switches on it have them, closes no circle with all
+//! else that waits: all paths between adapters as they are, as they are going to be, and as they may be in between. That is
+//! known from an order of all channels that every waiting follows ([`channels`]); it is kept as entries change.
+//!
+//! Hosts know the service level of each path, and bear it until they ask again. So a pair keeps its level wherever some way
+//! suits it. Where none does, it moves to one that suits: the pair had no way, so that nothing that works is touched, and
+//! its hosts are told to ask again, as they are when an engine gives all pairs new levels. What switches make of levels
+//! never changes, and no repair takes a lane more. Where nothing suits, all is the engine's work.
 //!
 //! Links that the engine did not know have no lanes yet: they are the engine's work too.
 
@@ -20,7 +22,7 @@ use rustc_hash::FxHashSet;
 use super::NeedsEngine;
 use super::column::Work;
 use super::network::{NONE, Network};
-use super::patch::PatchEntry;
+use super::patch::{Patch, PatchLevel};
 use crate::lanes::Lanes;
 use crate::tables::{NO_ROUTE, Tables};
 use channels::Channels;
@@ -73,7 +75,7 @@ impl LaneKeeper {
         network: &Network,
         works: &[Work],
         wanted: impl Fn(u32, u32) -> Option<u8>,
-    ) -> Result<Vec<PatchEntry>, NeedsEngine> {
+    ) -> Result<Patch, NeedsEngine> {
         self.channels.allow(LOOKS);
         let parts = parts(network);
         let mut ground = Ground {
@@ -83,6 +85,7 @@ impl LaneKeeper {
             log: &mut self.log,
             refused: FxHashSet::default(),
             parts: &parts,
+            levels: Vec::new(),
         };
         let mut entries = Vec::new();
         for work in works {
@@ -108,15 +111,23 @@ impl LaneKeeper {
             if !mended {
                 let name = |row: u32| fabric.name(tables.switches()[row as usize]);
                 let why = format!(
-                    "no way on from {} to LID {} keeps to the lanes that there are",
+                    "no way on from {} to LID {} closes no circle on any of the lanes",
                     work.rows.first().map_or("a switch", |&row| name(row)),
                     work.lid
                 );
                 return Err(NeedsEngine { why });
             }
         }
-        proof::prove(fabric, tables, &entries, &self.channels, &self.log)?;
-        Ok(entries)
+        let levels = ground.levels;
+        for &PatchLevel { row, lid, level } in &levels {
+            self.channels.lanes.set_service_level(row as usize, lid, level);
+        }
+        Ok(Patch::with_levels(entries, levels))
+    }
+
+    /// Proves the lanes of the repair that was found last.
+    pub fn prove(&self, fabric: &Fabric, tables: &Tables, patch: &Patch) -> Result<(), NeedsEngine> {
+        proof::prove(fabric, tables, patch.entries(), &self.channels, &self.log)
     }
 }
 
