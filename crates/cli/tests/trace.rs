@@ -103,3 +103,63 @@ fn wishes_for_a_fabric_that_cannot_be_are_refused() {
     assert!(folder.refused(&format!("{replay} --fabric tree.toml --collective-gbps -4")).contains("error"));
     assert!(folder.refused(&format!("{replay} --fabric tree.toml --inflate 1.3")).contains("--inflate"));
 }
+
+#[test]
+fn a_job_is_explained() {
+    let folder = Folder::new();
+    folder.write(
+        "few.csv",
+        "name,submit_s,run_s,gpus,parts,after\nbig,0,100,8,8,\nwide,10,50,8,3,\nlast,10,5,1,1,wide\n",
+    );
+    let replay = "trace replay --nodes nodes.csv --jobs few.csv --fabric tree.toml";
+    let wide = folder.json(&format!("{replay} --why wide --at 1m --json"));
+    assert_eq!(
+        (&wide["submitted_s"], &wide["started_s"], &wide["ended_s"]),
+        (&10.0.into(), &100.0.into(), &150.0.into())
+    );
+    assert_eq!(
+        (&wide["waited"][0]["waits_for"], &wide["waited"][0]["seconds"]),
+        (&"room".into(), &90.0.into())
+    );
+    assert_eq!((&wide["asked"]["phase"], &wide["asked"]["promised_s"]), (&"waiting".into(), &100.0.into()));
+    assert_eq!(wide["when_it_started"]["nodes"].as_array().unwrap().len(), 3);
+    assert!(wide["weighed"].as_array().unwrap().iter().any(|place| place["taken"] == true));
+    let shown = folder.answer(&format!("{replay} --why wide"));
+    for words in
+        ["started after 90.00 s", "there is room for 0 of its 3 parts", "3 parts on 3 nodes", "taken"]
+    {
+        assert!(shown.contains(words), "no {words} in {shown}");
+    }
+    let last = folder.answer(&format!("{replay} --why 3 --at 20"));
+    assert!(last.contains("it is to come after wide"), "{last}");
+    for (wish, words) in [
+        ("--why nobody", "from 1 to 3"),
+        ("--at 5", "--why"),
+        ("--why wide --at noon", "2.5h"),
+        ("--why wide --compare", "--compare"),
+    ] {
+        assert!(folder.refused(&format!("{replay} {wish}")).contains(words), "{wish}");
+    }
+}
+
+#[test]
+fn what_is_in_a_trace_is_told_in_one_screen() {
+    let folder = Folder::new();
+    folder.write(
+        "few.csv",
+        "name,submit_s,run_s,gpus,parts,user,after\na,0,100,8,2,ann,\nb,50,100,8,1,bob,a\n",
+    );
+    let told = folder.json("trace describe few.csv --json");
+    let once = &told["gpus_at_once"];
+    assert_eq!((&once["mean"], &once["most"]), (&16.0.into(), &24.0.into()));
+    assert_eq!(
+        (&told["gangs"], &told["waiting_for_others"], &told["users"]),
+        (&1.into(), &1.into(), &2.into())
+    );
+    let shown = folder.answer("trace describe few.csv");
+    assert!(shown.contains("2 jobs of 2 users") && shown.lines().count() < 24, "{shown}");
+    // A file without times says so.
+    folder.write("untimed.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1,1,1,500\n");
+    let shown = folder.answer("trace describe untimed.csv");
+    assert!(shown.contains("does not tell how long") && !shown.contains("0 s"), "{shown}");
+}

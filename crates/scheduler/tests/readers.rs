@@ -95,6 +95,34 @@ fn absent_and_negative_times_are_counted_named_by_line_skipped_or_refused() {
 }
 
 #[test]
+fn sacct_counts_gpus_by_type_where_it_has_no_other_count() {
+    let head = "JobID|User|Submit|Start|End|Timelimit|NNodes|ReqTRES|Priority";
+    let line = |resources: &str| {
+        format!("7|a|2024-05-01T10:00:00|2024-05-01T10:01:00|2024-05-01T11:01:00||2|{resources}|4294967294")
+    };
+    for (resources, gpus) in [
+        ("cpu=8,gres/gpu:a100=4,gres/gpu:h100=8,node=2", 6),
+        ("cpu=8,gres/gpu=8,gres/gpu:h100=8,node=2", 4),
+        ("cpu=8,node=2", 0),
+    ] {
+        let text = format!("\u{feff}{head}\n{}\n", line(resources));
+        let trace = read("sacct", text.as_bytes(), Format::detect(text.as_bytes()), ReadOptions::default());
+        let job = &trace.unwrap().jobs[0];
+        assert_eq!((job.gpus, job.parts, job.priority), (gpus, 2, i32::MAX), "{resources}");
+    }
+}
+
+#[test]
+fn a_mark_of_byte_order_is_no_part_of_any_format() {
+    for (format, text, _) in TIMES {
+        let marked = format!("\u{feff}{text}");
+        assert_eq!(Format::detect(marked.as_bytes()), format);
+        let trace = read("jobs", marked.as_bytes(), format, SKIP);
+        assert_eq!(trace.map(|trace| trace.jobs.len()).ok(), Some(1), "{format:?}");
+    }
+}
+
+#[test]
 fn a_job_of_philly_wants_what_its_last_attempt_had() {
     let trace =
         read("philly.json", PHILLY.as_bytes(), Format::detect(PHILLY.as_bytes()), ReadOptions::default());

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 use scheduler::placement::{Classes, Cluster};
 use scheduler::policy::{Kind, Policy};
 use scheduler::replay::inflate::inflate;
-use scheduler::replay::timed::{arrivals, replay};
+use scheduler::replay::timed::{arrivals, replay, replay_on};
+use scheduler::replay::why::WhyWatch;
 use scheduler::schedule::{Backfill, Config};
 use scheduler::simulate::Outcome;
 use scheduler::trace::{BadLines, Format, ReadOptions, Trace, native, read};
@@ -67,6 +68,52 @@ fn a_job_starts_when_those_are_over_that_it_names() {
     assert_eq!([waited("a"), waited("b"), waited("c"), waited("d")], [Some(0), Some(100_000), None, None]);
     let failed = outcome.failed();
     assert_eq!(failed.get("it waits for a job that can never run").map(|(_, jobs)| *jobs), Some(1));
+}
+
+#[test]
+fn a_shared_gpu_is_occupied_whole_and_used_by_its_shares() {
+    // For 50 s a quarter of one of the two GPUs, then for 50 s that and all of the other.
+    let trace = jobs("submit_s,run_s,gpus,gpu_milli\n0,100,1,250\n50,50,1,1000\n");
+    let outcome = run(&stock(&[2]), &trace, Kind::Heddle, Backfill::Easy);
+    assert!((outcome.gpu_used_percent_mean() - (12.5 + 62.5) / 2.0).abs() < 1e-9);
+    assert!((outcome.gpu_occupied_percent_mean() - (50.0 + 100.0) / 2.0).abs() < 1e-9);
+    assert_eq!(outcome.course.points[0].gpu_occupied_percent, 50.0);
+    // Where nothing is shared they are the same.
+    let whole = run(&stock(&[2]), &jobs("submit_s,run_s,gpus\n0,100,1\n"), Kind::Heddle, Backfill::Easy);
+    assert_eq!(whole.gpu_used_percent_mean(), whole.gpu_occupied_percent_mean());
+}
+
+/// Follows the job at a place of a trace.
+fn followed(stock: &Stock, trace: &Trace, at: usize, asked_ms: Option<u64>) -> WhyWatch {
+    let arrivals = arrivals(trace, stock, &Tenants::default()).unwrap();
+    let mut watch = WhyWatch::new(at, asked_ms);
+    let tenants = Tenants::default();
+    replay_on(stock, &tenants, None, &arrivals, Config::default(), &mut |_| {}, &mut watch);
+    watch
+}
+
+#[test]
+fn a_job_is_followed_and_what_it_waited_for_adds_up() {
+    let trace = jobs("name,submit_s,run_s,gpus,after\na,0,100,1,\nb,1,10,2,\nc,2,500,1,\nd,3,5,1,b\n");
+    let (stock, ms) = (stock(&[2]), 1000);
+    let b = followed(&stock, &trace, 1, Some(50 * ms));
+    let started = b.started.as_ref().unwrap();
+    assert_eq!((b.came_ms, started.at_ms, b.ended_ms), (Some(ms), 100 * ms, Some(110 * ms)));
+    assert_eq!(b.waited_ms.iter().map(|(&why, &ms)| (why, ms)).collect::<Vec<_>>(), [("room", 99 * ms)]);
+    assert_eq!((b.first_wait.unwrap().at_ms, b.asked.as_ref().unwrap().explanation.phase), (ms, "waiting"));
+    assert_eq!(started.explanation.nodes.len(), 1);
+    // The third would end too late to pass the second: there is a GPU, and it is promised.
+    let c = followed(&stock, &trace, 2, None);
+    assert_eq!(c.waited_ms.get("promised"), Some(&(98 * ms)));
+    let d = followed(&stock, &trace, 3, Some(4 * ms));
+    let asked = d.asked.unwrap();
+    assert_eq!((&asked.ahead[..], asked.explanation.phase), (&["b".to_owned()][..], "held"));
+    let waited: u64 = d.waited_ms.values().sum();
+    assert_eq!(d.came_ms.unwrap() + waited, d.started.unwrap().at_ms);
+    // One that can never run says so.
+    let never = jobs("submit_s,run_s,gpus\n0,5,9\n");
+    let refused = followed(&stock, &never, 0, None);
+    assert!(refused.refused.is_some_and(|why| why.contains("9 GPUs")) && refused.started.is_none());
 }
 
 #[test]

@@ -12,6 +12,7 @@ use scheduler::network::{Pattern, Topology, Traffic};
 use scheduler::policy::Kind;
 use scheduler::replay::strewn::{GangFigures, GangWatch};
 use scheduler::replay::timed::{arrivals, replay_on, set_traffic};
+use scheduler::replay::why::WhyWatch;
 use scheduler::schedule::Config;
 use scheduler::simulate::Outcome;
 use scheduler::trace::{ReadOptions, Trace, native};
@@ -94,4 +95,27 @@ fn knowing_the_fabric_brings_gangs_together() {
     assert!(together.hops.mean < strewn.hops.mean && together.one_leaf_percent > strewn.one_leaf_percent);
     assert!(together.gang_link_percent.mean < strewn.gang_link_percent.mean);
     assert!(together.fullest_link_percent_mean < strewn.fullest_link_percent_mean);
+}
+
+#[test]
+fn the_place_that_a_gang_took_is_among_those_weighed_and_costs_least() {
+    // Singles on some nodes of every leaf leave gangs a choice.
+    let mut text = "submit_s,run_s,parts,gpus\n".to_owned();
+    for at in 0..14_u64 {
+        text += &format!("{at},{},1,8\n", 100 + at * 37 % 50);
+    }
+    text += "120,60,3,8\n";
+    let trace = jobs(&text);
+    let (pool, topology) = tree();
+    let stock = Stock::of(&pool).unwrap();
+    let mut arrivals = arrivals(&trace, &stock, &Tenants::default()).unwrap();
+    set_traffic(&mut arrivals, Traffic { pattern: Pattern::Ring, bytes_per_second: 1_000_000_000 });
+    let mut watch = WhyWatch::new(14, None);
+    let config = Config::default();
+    replay_on(&stock, &Tenants::default(), Some(topology), &arrivals, config, &mut |_| {}, &mut watch);
+    let taken: Vec<_> = watch.weighed.iter().filter(|place| place.taken).collect();
+    assert_eq!(taken.len(), 1, "{:?}", watch.weighed);
+    assert!(watch.weighed.len() > 1 && watch.weighed.iter().all(|place| place.cost >= taken[0].cost));
+    let fit = watch.started.unwrap().explanation.fit.unwrap();
+    assert!((fit.cost - taken[0].cost).abs() < 1e-9 && fit.spread.leaves == taken[0].leaves);
 }

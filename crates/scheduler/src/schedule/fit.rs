@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::Scheduler;
 use super::place::{self, Grants};
-use crate::job::JobIndex;
-use crate::network::{Ask, Contention, Load, Proposal, Spread};
+use crate::job::{Job, JobIndex};
+use crate::network::{Ask, Contention, Load, Proposal, Spread, Topology};
 
 /// Proposals that are weighed against each other where a gang's traffic or the health of links tells them apart.
 const PROPOSALS: usize = 6;
@@ -72,17 +72,35 @@ impl Scheduler {
         let Some(network) = self.network.as_ref().filter(|_| !wanted.traffic.is_empty()) else {
             return place::gang(self.locality(), wanted, stock, &room);
         };
-        let ask = Ask { capacity: &room, members: wanted.parts, wants: &wanted.wants, most: PROPOSALS };
-        let proposals = network.propose(&ask, &wanted.traffic).ok()?;
-        let met = proposals.iter().map(|proposal| proposal.candidate.unmet.len()).min()?;
-        let cost_of = |proposal: &Proposal| {
-            cost(self.config.weights, &proposal.candidate.spread, proposal.contention.as_ref())
-        };
-        let best = proposals
+        let weighed = self.weighed_in(network, wanted, &room);
+        let met = weighed.iter().map(|(_, proposal)| proposal.candidate.unmet.len()).min()?;
+        let (_, best) = weighed
             .iter()
-            .filter(|proposal| proposal.candidate.unmet.len() == met)
-            .min_by(|a, b| cost_of(a).total_cmp(&cost_of(b)))?;
+            .filter(|(_, proposal)| proposal.candidate.unmet.len() == met)
+            .min_by(|(a, _), (b, _)| a.total_cmp(b))?;
         place::on_seats(stock, wanted, &best.candidate.nodes)
+    }
+
+    fn weighed_in(&self, network: &Topology, wanted: &Job, room: &[u32]) -> Vec<(f64, Proposal)> {
+        let ask = Ask { capacity: room, members: wanted.parts, wants: &wanted.wants, most: PROPOSALS };
+        let proposals = network.propose(&ask, &wanted.traffic).unwrap_or_default();
+        let weigh = |proposal: Proposal| {
+            let cost = cost(self.config.weights, &proposal.candidate.spread, proposal.contention.as_ref());
+            (cost, proposal)
+        };
+        proposals.into_iter().map(weigh).collect()
+    }
+
+    /// The places that are weighed against each other for a gang, as if it were to start now, each with its cost; none where
+    /// the network is not known or the job is no gang.
+    pub fn weighed(&self, job: JobIndex) -> Vec<(f64, Proposal)> {
+        let Some((network, entry)) = self.network.as_ref().zip(self.entries.get(job.index())) else {
+            return Vec::new();
+        };
+        if entry.job.parts < 2 {
+            return Vec::new();
+        }
+        self.weighed_in(network, &entry.job, &place::room_in(&self.cluster, &entry.job))
     }
 
     /// Counts what a job that starts puts on the network, and keeps how it lies there.

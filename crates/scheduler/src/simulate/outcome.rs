@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use pool::TenantIndex;
+use pool::stock::WHOLE_GPU;
 use serde::Serialize;
 
 use super::{Arrival, Fate};
@@ -55,8 +56,10 @@ impl Spread {
 pub struct Moment {
     /// Seconds since the first job came.
     pub at_s: f64,
-    /// GPUs allocated, in per cent of all.
+    /// GPUs allocated, in per cent of all; of one that is shared, the shares that were asked for.
     pub gpu_used_percent: f64,
+    /// GPUs of which anything is allocated, in per cent of all.
+    pub gpu_occupied_percent: f64,
     /// GPUs that are idle, but of no use to a part drawn from the jobs of the run, in per cent of all.
     pub gpu_fragmented_percent: f64,
     /// Jobs that waited.
@@ -110,8 +113,12 @@ pub struct Outcome {
     seen: Vec<Seen>,
     mix: Mix,
     begun_ms: u64,
+    /// Whether jobs share GPUs: else those that are occupied are used.
+    has_shares: bool,
     /// GPU allocation times time, in per cent times milliseconds.
     used: f64,
+    /// The same of GPUs of which anything is allocated.
+    occupied: f64,
     used_waiting: f64,
     waiting_ms: u64,
     /// Jobs that ran to their end.
@@ -160,7 +167,12 @@ impl Outcome {
             seen: vec![Seen { fate: None, waited_ms: 0, completion_ms: 0, ended: false }; arrivals.len()],
             mix: Mix::new(demands, scheduler.stock().models().len()),
             begun_ms: arrivals.first().map_or(0, |arrival| arrival.at_ms),
+            has_shares: arrivals.iter().any(|arrival| {
+                let demand = &arrival.job.demand;
+                demand.gpus > 0 && demand.gpu_milli < WHOLE_GPU
+            }),
             used: 0.0,
+            occupied: 0.0,
             used_waiting: 0.0,
             waiting_ms: 0,
             ended: 0,
@@ -186,8 +198,10 @@ impl Outcome {
     /// Time passes in which nothing changes.
     pub(super) fn pass(&mut self, scheduler: &Scheduler, from_ms: u64, until_ms: u64) {
         let passed = until_ms.saturating_sub(from_ms.max(self.begun_ms));
-        let share = used_percent(scheduler) * passed as f64;
+        let used = used_percent(scheduler);
+        let share = used * passed as f64;
         self.used += share;
+        self.occupied += passed as f64 * self.occupied_percent(scheduler, used);
         if scheduler.waiting() > 0 {
             self.used_waiting += share;
             self.waiting_ms += passed;
@@ -195,7 +209,8 @@ impl Outcome {
     }
 
     pub(super) fn moment(&mut self, scheduler: &Scheduler, now_ms: u64) {
-        let (mix, begun_ms) = (&self.mix, self.begun_ms);
+        let (mix, begun_ms, used) = (&self.mix, self.begun_ms, used_percent(scheduler));
+        let occupied = self.occupied_percent(scheduler, used);
         self.course.add(|| {
             let groups = scheduler.cluster().groups();
             let wasted: f64 =
@@ -203,7 +218,8 @@ impl Outcome {
             let all = scheduler.stock().gpu_count().max(1) as f64 * 1000.0;
             Moment {
                 at_s: now_ms.saturating_sub(begun_ms) as f64 / 1000.0,
-                gpu_used_percent: used_percent(scheduler),
+                gpu_used_percent: used,
+                gpu_occupied_percent: occupied,
                 gpu_fragmented_percent: wasted * 100.0 / all,
                 waiting: scheduler.waiting(),
                 running: scheduler.running(),
@@ -215,9 +231,25 @@ impl Outcome {
         self.span_s = now_ms.saturating_sub(self.begun_ms) as f64 / 1000.0;
     }
 
-    /// GPUs allocated over the whole time, in per cent.
+    /// GPUs of which anything is allocated now, in per cent; `used` is what is allocated of them.
+    fn occupied_percent(&self, scheduler: &Scheduler, used: f64) -> f64 {
+        if !self.has_shares {
+            return used;
+        }
+        let taken = |gpus: &[u16]| gpus.iter().filter(|&&free| free < WHOLE_GPU).count();
+        let groups = scheduler.cluster().groups().iter();
+        let occupied: usize = groups.map(|group| taken(&group.state.gpus) * group.nodes().len()).sum();
+        occupied as f64 * 100.0 / scheduler.stock().gpu_count().max(1) as f64
+    }
+
+    /// GPUs allocated over the whole time, in per cent; of one that is shared, the shares that were asked for.
     pub fn gpu_used_percent_mean(&self) -> f64 {
         if self.span_s > 0.0 { self.used / (self.span_s * 1000.0) } else { 0.0 }
+    }
+
+    /// GPUs of which anything was allocated over the whole time, in per cent.
+    pub fn gpu_occupied_percent_mean(&self) -> f64 {
+        if self.span_s > 0.0 { self.occupied / (self.span_s * 1000.0) } else { 0.0 }
     }
 
     /// GPUs allocated over the time in which some job waited, in per cent; nothing where none waited.

@@ -96,12 +96,13 @@ impl Format {
     /// The format that the first line speaks of.
     pub fn detect(bytes: &[u8]) -> Self {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+        let start = start.trim_start_matches('\u{feff}');
         let first = start.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
         let toml = |line: &str| line.split('#').next().is_some_and(|line| line.trim() == "[[job]]");
         let has = |name: &str| first.split([',', '|']).any(|column| column.trim() == name);
         match () {
             () if start.lines().any(toml) => Self::Tables,
-            () if first.trim_start_matches('\u{feff}').trim_start().starts_with('[') => Self::Philly,
+            () if first.trim_start().starts_with('[') => Self::Philly,
             () if has("num_gpu") => Self::Openb,
             () if has("gpu_num") => Self::Helios,
             () if has("JobID") => Self::Sacct,
@@ -382,7 +383,7 @@ impl<'a> Gatherer<'a> {
     /// first.
     pub(crate) fn finish(mut self) -> Trace {
         self.trace.jobs.sort_by_key(|job| job.submit_ms);
-        self.from_the_first()
+        self.counted_from_first()
     }
 
     /// The same where jobs may name others.
@@ -398,10 +399,10 @@ impl<'a> Gatherer<'a> {
         for BadLine { line, what } in bad {
             self.bad(line, what)?;
         }
-        Ok(self.from_the_first())
+        Ok(self.counted_from_first())
     }
 
-    fn from_the_first(mut self) -> Trace {
+    fn counted_from_first(mut self) -> Trace {
         let first = self.trace.jobs.first().map_or(0, |job| job.submit_ms);
         for job in &mut self.trace.jobs {
             job.submit_ms -= first;

@@ -1,7 +1,8 @@
 //! What Slurm's `sacct --parsable2` prints (slurm.schedmd.com/sacct.html): fields with `|` between them under a head.
 //!
 //! `sacct --parsable2 --allocations --format=JobID,User,Submit,Start,End,Timelimit,NNodes,ReqTRES,Priority`. `AllocTRES` is
-//! taken where there is no `ReqTRES`. Steps of jobs, such as `12.batch`, are left out.
+//! taken where there is no `ReqTRES`. Where GPUs are counted by type alone (`gres/gpu:h100=8`), all types together count. Steps
+//! of jobs, such as `12.batch`, are left out.
 
 use pool::stock::WHOLE_GPU;
 
@@ -60,12 +61,14 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
     }
     let resources =
         [wanted, allocated].map(|column| row.get(column)).into_iter().find(|text| !text.is_empty());
-    let (mut gpus, mut cpus, mut memory, mut parts) = (0, 0, 0, row.whole(nodes, "NNodes", 1)?);
+    let (mut gpus, mut typed, mut cpus, mut memory) = (None, 0_u64, 0, 0);
+    let mut parts = row.whole(nodes, "NNodes", 1)?;
     for (key, value) in resources.unwrap_or("").split(',').filter_map(|pair| pair.split_once('=')) {
         let count =
             || value.parse::<u64>().map_err(|_| format!("{key} is {value:?}, not a whole number from 0"));
         match key {
-            "gres/gpu" => gpus = count()?,
+            "gres/gpu" => gpus = Some(count()?),
+            key if key.starts_with("gres/gpu:") => typed = typed.saturating_add(count()?),
             "cpu" => cpus = count()?,
             "node" => parts = count()?,
             "mem" => memory = mebibytes(value).ok_or_else(|| format!("mem is {value:?}, not an amount"))?,
@@ -73,7 +76,7 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
         }
     }
     let parts = parts.max(1);
-    let share = gpus.div_ceil(parts);
+    let share = gpus.unwrap_or(typed).div_ceil(parts);
     Ok(Job {
         name: row.get(name).into(),
         submit_ms: submit_ms.unwrap_or(0),
@@ -86,7 +89,8 @@ fn job(row: &Row, columns: &[Option<usize>; 10], gatherer: &mut Gatherer<'_>) ->
         gpu_milli: if share > 0 { WHOLE_GPU } else { 0 },
         models: 0,
         user: gatherer.user(row.get(user)),
-        priority: small(row.whole(priority, "Priority", 0)?, "Priority")?,
+        // Slurm's go beyond what is told apart here.
+        priority: i32::try_from(row.whole(priority, "Priority", 0)?).unwrap_or(i32::MAX),
         terms: Terms::default(),
     })
 }

@@ -16,7 +16,7 @@ const FIELDS: usize = 18;
 pub fn jobs(file: &str, bytes: &[u8], options: ReadOptions) -> Result<Trace, FormatError> {
     let text = String::from_utf8_lossy(bytes);
     let mut gatherer = Gatherer::new(file, options);
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with(';') {
             continue;

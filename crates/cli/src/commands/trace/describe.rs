@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use scheduler::simulate::Spread;
+use scheduler::trace::{Format, Trace};
 use serde::Serialize;
 
 use super::Reading;
@@ -34,6 +35,13 @@ struct Size {
     gpu_percent: f64,
 }
 
+/// GPUs in use if no job waited.
+#[derive(Serialize)]
+struct AtOnce {
+    mean: f64,
+    most: f64,
+}
+
 #[derive(Serialize)]
 struct Described {
     format: &'static str,
@@ -43,6 +51,9 @@ struct Described {
     span_s: f64,
     gpus_wanted: f64,
     gpu_hours: f64,
+    gpus_at_once: Option<AtOnce>,
+    gangs: usize,
+    waiting_for_others: usize,
     without_run_time: usize,
     run_s: Spread,
     sizes: Vec<Size>,
@@ -75,6 +86,9 @@ impl Describe {
             span_s: trace.jobs.last().map_or(0.0, |job| job.submit_ms as f64 / 1000.0),
             gpus_wanted: milli as f64 / 1000.0,
             gpu_hours: gpu_ms / 3.6e6,
+            gpus_at_once: at_once(&trace),
+            gangs: trace.jobs.iter().filter(|job| job.parts > 1).count(),
+            waiting_for_others: trace.after.chunk_by(|a, b| a.job == b.job).count(),
             without_run_time: jobs - runs.len(),
             run_s: Spread::of(runs),
             sizes: sizes
@@ -91,27 +105,88 @@ impl Describe {
         if self.json {
             files::print_json(&described)?;
         } else {
-            files::write("-", render(&described, Style::stdout()).as_bytes())?;
+            files::write("-", render(&described, format, Style::stdout()).as_bytes())?;
         }
         Ok(Answer::Yes)
     }
 }
 
-fn render(described: &Described, style: Style) -> String {
+/// What a cluster would be used by that starts every job when it comes: nothing where no job tells how long it runs.
+fn at_once(trace: &Trace) -> Option<AtOnce> {
+    let mut changes: Vec<(u64, i64)> = Vec::new();
+    for job in &trace.jobs {
+        let Some(run_ms) = job.run_ms.filter(|&run_ms| run_ms > 0) else { continue };
+        let milli = i64::try_from(job.gpu_milli_total()).unwrap_or(i64::MAX);
+        changes.extend([(job.submit_ms, milli), (job.submit_ms.saturating_add(run_ms), -milli)]);
+    }
+    // What ends makes room for what comes at the same time.
+    changes.sort_unstable();
+    let (first, last) = (changes.first()?.0, changes.last()?.0);
+    let (mut now, mut most, mut sum, mut at) = (0_i64, 0, 0.0, first);
+    for (then, milli) in changes {
+        sum += now as f64 * (then - at) as f64;
+        at = then;
+        now = now.saturating_add(milli);
+        most = most.max(now);
+    }
+    let mean = if last > first { sum / (last - first) as f64 } else { 0.0 };
+    Some(AtOnce { mean: mean / 1000.0, most: most as f64 / 1000.0 })
+}
+
+/// A number of GPUs: whole, but for a few of which tenths matter.
+fn gpus(number: f64) -> String {
+    if number < 100.0 {
+        ((number * 10.0).round() / 10.0).to_string()
+    } else {
+        thousands(number.round() as u64)
+    }
+}
+
+fn render(described: &Described, format: Format, style: Style) -> String {
+    // Its tasks name no owners.
+    let owner = if format == Format::Openb { "class of service" } else { "user" };
+    let owners = match described.users {
+        1 => String::new(),
+        users if owner == "user" => format!(" of {}", count(users as u64, owner)),
+        users => format!(" of {} classes of service", thousands(users as u64)),
+    };
     let mut text = format!(
-        "{} of {}, read as {}\n\n  over {} want {:.1} GPUs in all and {:.0} GPU hours\n  run times: half to {}, 95 % to {}, 99 % to {}",
+        "{}{owners}, read as {}\n\n  they want {} GPUs in all",
         count(described.jobs as u64, "job"),
-        count(described.users as u64, "user"),
         described.format,
-        seconds(described.span_s),
-        described.gpus_wanted,
-        described.gpu_hours,
-        seconds(described.run_s.median),
-        seconds(described.run_s.p95),
-        seconds(described.run_s.p99)
+        gpus(described.gpus_wanted),
     );
-    if described.without_run_time > 0 {
-        text += &format!("; {} tell none", count(described.without_run_time as u64, "job"));
+    if described.without_run_time == described.jobs {
+        text += "; the file does not tell how long they run";
+    } else {
+        text += &format!(
+            " and {} GPU hours; the last comes {} after the first\n  run times: half up to {}, 95 % up to {}, 99 % up to {}",
+            gpus(described.gpu_hours),
+            seconds(described.span_s),
+            seconds(described.run_s.median),
+            seconds(described.run_s.p95),
+            seconds(described.run_s.p99)
+        );
+        if described.without_run_time > 0 {
+            text += &format!("; {} do not tell", count(described.without_run_time as u64, "job"));
+        }
+    }
+    if let Some(AtOnce { mean, most }) = described.gpus_at_once {
+        text += &format!(
+            "\n  if none waited, {} GPUs would be in use in the mean and {} at the most",
+            gpus(mean),
+            gpus(most)
+        );
+    }
+    if described.gangs > 0 {
+        let gangs = described.gangs;
+        text += &format!(
+            "\n  {} of several parts, each part on one node",
+            if gangs == 1 { "1 job is".to_owned() } else { format!("{} jobs are", thousands(gangs as u64)) }
+        );
+    }
+    if described.waiting_for_others > 0 {
+        text += &format!("\n  {} to come after others", count(described.waiting_for_others as u64, "job"));
     }
     if !described.models.is_empty() {
         text += &format!("\n  models asked for: {}", described.models.join(", "));

@@ -24,67 +24,77 @@ pub fn has_format(path: &str) -> bool {
     [".svg", ".csv", ".json"].iter().any(|ending| path.ends_with(ending))
 }
 
+/// More policies than these are drawn by one line each.
+const MOST_DRAWN_TWICE: usize = 3;
+
 /// Writes courses in the format that the path's ending tells.
 pub fn write(path: &str, figures: &[Figures]) -> Result<(), Failure> {
     let text = if path.ends_with(".svg") {
-        let lines: Vec<Line> = figures
-            .iter()
-            .map(|figures| Line {
-                name: figures.policy.clone(),
-                points: match &figures.course {
-                    Course::Demand(points) => {
-                        points.iter().map(|point| (point.arrived_percent, point.allocated_percent)).collect()
-                    }
-                    Course::Time(moments) => {
-                        moments.iter().map(|moment| (moment.at_s / 3600.0, moment.gpu_used_percent)).collect()
-                    }
-                },
-            })
-            .collect();
-        let across = match figures.first().map(|figures| &figures.course) {
-            Some(Course::Demand(_)) => "demand that has arrived, in per cent of all GPUs",
-            _ => "hours",
-        };
-        picture::svg("GPUs allocated", across, &lines)
+        draw(figures)
     } else if path.ends_with(".json") {
         let courses: std::collections::BTreeMap<_, _> =
             figures.iter().map(|figures| (&figures.policy, &figures.course)).collect();
         serde_json::to_string(&courses)
             .map_err(|error| Failure::new(format!("cannot write as JSON: {error}"), path, ""))?
     } else {
-        let mut text = String::new();
-        for figures in figures {
-            let name = &figures.policy;
-            match &figures.course {
-                Course::Demand(points) => {
-                    text += if text.is_empty() {
-                        "policy,arrived_percent,allocated_percent,fragmented_percent\n"
-                    } else {
-                        ""
-                    };
-                    for point in points {
-                        let Point { arrived_percent, allocated_percent, fragmented_percent } = point;
-                        text +=
-                            &format!("{name},{arrived_percent},{allocated_percent},{fragmented_percent}\n");
-                    }
-                }
-                Course::Time(moments) => {
-                    text += if text.is_empty() {
-                        "policy,at_s,gpu_used_percent,gpu_fragmented_percent,waiting,running\n"
-                    } else {
-                        ""
-                    };
-                    for moment in moments {
-                        let Moment { at_s, gpu_used_percent, gpu_fragmented_percent, waiting, running } =
-                            moment;
-                        text += &format!(
-                            "{name},{at_s},{gpu_used_percent},{gpu_fragmented_percent},{waiting},{running}\n"
-                        );
-                    }
+        table(figures)
+    };
+    files::write(path, text.as_bytes())
+}
+
+fn draw(figures: &[Figures]) -> String {
+    let mut lines = Vec::new();
+    for Figures { policy, course, .. } in figures {
+        match course {
+            Course::Demand(points) => lines.push(Line {
+                name: policy.clone(),
+                points: points.iter().map(|point| (point.arrived_percent, point.allocated_percent)).collect(),
+            }),
+            Course::Time(moments) => {
+                let line = |name: String, percent: fn(&Moment) -> f64| Line {
+                    name,
+                    points: moments.iter().map(|moment| (moment.at_s / 3600.0, percent(moment))).collect(),
+                };
+                let shared = moments.iter().any(|m| m.gpu_occupied_percent > m.gpu_used_percent);
+                if shared && figures.len() <= MOST_DRAWN_TWICE {
+                    lines.push(line(format!("{policy}: occupied"), |moment| moment.gpu_occupied_percent));
+                    lines.push(line(format!("{policy}: used"), |moment| moment.gpu_used_percent));
+                } else {
+                    lines.push(line(policy.clone(), |moment| moment.gpu_used_percent));
                 }
             }
         }
-        text
-    };
-    files::write(path, text.as_bytes())
+    }
+    match figures.first().map(|figures| &figures.course) {
+        Some(Course::Demand(_)) => {
+            picture::svg("GPUs allocated", "demand that has arrived, in per cent of all GPUs", &lines)
+        }
+        _ => picture::svg("GPUs in use", "hours", &lines),
+    }
+}
+
+fn table(figures: &[Figures]) -> String {
+    let mut text = match figures.first().map(|figures| &figures.course) {
+        Some(Course::Demand(_)) => "policy,arrived_percent,allocated_percent,fragmented_percent\n",
+        _ => "policy,at_s,gpu_used_percent,gpu_occupied_percent,gpu_fragmented_percent,waiting,running\n",
+    }
+    .to_owned();
+    for Figures { policy, course, .. } in figures {
+        match course {
+            Course::Demand(points) => {
+                for Point { arrived_percent, allocated_percent, fragmented_percent } in points {
+                    text += &format!("{policy},{arrived_percent},{allocated_percent},{fragmented_percent}\n");
+                }
+            }
+            Course::Time(moments) => {
+                for moment in moments {
+                    let Moment { at_s, waiting, running, .. } = moment;
+                    let (used, occupied) = (moment.gpu_used_percent, moment.gpu_occupied_percent);
+                    let fragmented = moment.gpu_fragmented_percent;
+                    text += &format!("{policy},{at_s},{used},{occupied},{fragmented},{waiting},{running}\n");
+                }
+            }
+        }
+    }
+    text
 }

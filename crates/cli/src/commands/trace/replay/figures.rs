@@ -38,6 +38,7 @@ pub struct Figures {
     pub gpu_allocated_percent_at_full: Option<f64>,
     pub gpu_allocated_percent_at_full_by_seed: Vec<f64>,
     pub gpu_used_percent_mean: Option<f64>,
+    pub gpu_occupied_percent_mean: Option<f64>,
     pub gpu_used_percent_while_waiting: Option<f64>,
     pub waiting_s: Option<Spread>,
     pub completion_s: Option<Spread>,
@@ -82,6 +83,7 @@ impl Replay {
                 .map(|run| run.allocated_percent_at_full)
                 .collect(),
             gpu_used_percent_mean: None,
+            gpu_occupied_percent_mean: None,
             gpu_used_percent_while_waiting: None,
             waiting_s: None,
             completion_s: None,
@@ -154,6 +156,7 @@ impl Replay {
             gpu_allocated_percent_at_full: None,
             gpu_allocated_percent_at_full_by_seed: Vec::new(),
             gpu_used_percent_mean: Some(mean(Outcome::gpu_used_percent_mean)),
+            gpu_occupied_percent_mean: Some(mean(Outcome::gpu_occupied_percent_mean)),
             gpu_used_percent_while_waiting: mean_of(&waited),
             waiting_s: spread(|run| run.waiting_s),
             completion_s: spread(|run| run.completion_s),

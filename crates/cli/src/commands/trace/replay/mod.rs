@@ -4,6 +4,7 @@ mod course;
 mod figures;
 mod show;
 mod site;
+mod why;
 
 use clap::{Args, ValueEnum};
 use pool::stock::Demand;
@@ -44,6 +45,7 @@ const PROMISES: u32 = 32;
     heddle trace replay --nodes N --jobs J --compare -o timeline.svg    every policy side by side, drawn\n  \
     heddle trace replay --nodes N --jobs J --fabric site.ibnetdiscover --compare heddle,best-fit\n  \
                                         gangs placed by hops and by what the routes would bear, or blind\n  \
+    heddle trace replay --nodes N --jobs J --why job-17 --at 2.5h       why a job waited, and why it lies where it does\n  \
     heddle trace replay --nodes N --jobs J --inflate 1.3 --seeds 10     the published experiment of the FGD paper:\n  \
                                         tasks arrive in a drawn order until 1.3 times all GPUs are wanted; none leaves\n\n\
     Nodes are whatever `heddle pool show` reads. Where jobs name tenants, those of the pool count.\n\
@@ -78,8 +80,10 @@ pub struct Replay {
     seeds: u64,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    asking: why::Asking,
     /// Print JSON
-    #[arg(long)]
+    #[arg(long, help_heading = "Options")]
     json: bool,
     /// Write the course of the first seed: a picture (.svg), or .csv or .json
     #[arg(short, long, value_name = "FILE")]
@@ -146,6 +150,10 @@ impl Replay {
             return Err(Failure::new("the ending tells no format", path, "end it with .svg, .csv or .json"));
         }
         let setting = self.setting()?;
+        if let Some(job) = &self.asking.why {
+            self.explain(&setting, job)?;
+            return Ok(Answer::Yes);
+        }
         let stock = &setting.cluster.stock;
         let figures: Vec<Figures> = match self.inflate {
             Some(times) => {

@@ -12,44 +12,54 @@ pub fn render(stock: &Stock, fabric: Option<&Described>, policies: &[Figures], s
     let inflated = policies.iter().any(|figures| figures.gpu_allocated_percent_at_full.is_some());
     let mut text =
         format!("{}, {}\n\n", count(stock.len() as u64, "node"), count(stock.gpu_count() as u64, "GPU"));
-    let titles: &[&str] = if inflated {
-        &["policy", "allocated at full", "tasks", "failed", "computed in"]
+    let percent = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2} %"));
+    // Where GPUs are shared, more of them are occupied than used.
+    let occupied = |figures: &Figures| {
+        figures.gpu_occupied_percent_mean.filter(|&occupied| Some(occupied) > figures.gpu_used_percent_mean)
+    };
+    let is_shared = policies.iter().any(|figures| occupied(figures).is_some());
+    let titles: Vec<&str> = if inflated {
+        vec!["policy", "allocated at full", "tasks", "failed", "computed in"]
     } else {
-        &[
-            "policy",
-            "GPUs used",
-            "while any waits",
-            "wait mean",
-            "half",
-            "99 %",
-            "completion",
-            "slowdown",
-            "failed",
-            "computed in",
-        ]
+        let (used, rest) = (
+            ["policy", "GPUs used"],
+            [
+                "while any waits",
+                "wait mean",
+                "half",
+                "99 %",
+                "completion",
+                "slowdown",
+                "failed",
+                "computed in",
+            ],
+        );
+        used.into_iter().chain(is_shared.then_some("occupied")).chain(rest).collect()
     };
     let mut sides = vec![Side::Right; titles.len()];
     sides[0] = Side::Left;
     let mut table = Table::new(sides);
-    table.row(titles.iter().map(|title| style.dim(title)));
-    let percent = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.2} %"));
+    table.row(titles.into_iter().map(|title| style.dim(title)));
     for figures in policies {
         let policy = figures.policy.clone();
         let failed = thousands(figures.failed.round() as u64);
         let took = seconds(figures.seconds);
         match (inflated, figures.waiting_s, figures.completion_s, figures.bounded_slowdown) {
-            (false, Some(waiting), Some(completion), Some(slowdown)) => table.row([
-                policy,
-                percent(figures.gpu_used_percent_mean),
-                percent(figures.gpu_used_percent_while_waiting),
-                seconds(waiting.mean),
-                seconds(waiting.median),
-                seconds(waiting.p99),
-                seconds(completion.mean),
-                format!("{:.2}", slowdown.mean),
-                failed,
-                took,
-            ]),
+            (false, Some(waiting), Some(completion), Some(slowdown)) => {
+                let used = [policy, percent(figures.gpu_used_percent_mean)];
+                let rest = [
+                    percent(figures.gpu_used_percent_while_waiting),
+                    seconds(waiting.mean),
+                    seconds(waiting.median),
+                    seconds(waiting.p99),
+                    seconds(completion.mean),
+                    format!("{:.2}", slowdown.mean),
+                    failed,
+                    took,
+                ];
+                let occupied = is_shared.then(|| percent(figures.gpu_occupied_percent_mean));
+                table.row(used.into_iter().chain(occupied).chain(rest))
+            }
             _ => table.row([
                 policy,
                 percent(figures.gpu_allocated_percent_at_full),
