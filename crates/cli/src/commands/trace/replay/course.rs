@@ -42,6 +42,16 @@ pub fn write(path: &str, figures: &[Figures]) -> Result<(), Failure> {
     files::write(path, text.as_bytes())
 }
 
+/// What holds from each point to the next, as corners of a line.
+fn steps(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut corners: Vec<(f64, f64)> = Vec::new();
+    for (at, value) in points {
+        corners.extend(corners.last().map(|&(_, before)| (at, before)));
+        corners.push((at, value));
+    }
+    corners
+}
+
 fn draw(figures: &[Figures]) -> String {
     let mut lines = Vec::new();
     for Figures { policy, course, .. } in figures {
@@ -53,7 +63,7 @@ fn draw(figures: &[Figures]) -> String {
             Course::Time(moments) => {
                 let line = |name: String, percent: fn(&Moment) -> f64| Line {
                     name,
-                    points: moments.iter().map(|moment| (moment.at_s / 3600.0, percent(moment))).collect(),
+                    points: steps(moments.iter().map(|moment| (moment.at_s / 3600.0, percent(moment)))),
                 };
                 let shared = moments.iter().any(|m| m.gpu_occupied_percent > m.gpu_used_percent);
                 if shared && figures.len() <= MOST_DRAWN_TWICE {
@@ -97,4 +107,15 @@ fn table(figures: &[Figures]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_holds_until_the_next() {
+        let points = [(0.0, 1.0), (2.0, 3.0), (5.0, 0.0)].into_iter();
+        assert_eq!(steps(points), [(0.0, 1.0), (2.0, 1.0), (2.0, 3.0), (5.0, 3.0), (5.0, 0.0)]);
+    }
 }
