@@ -13,6 +13,9 @@ const KEYS: &str = "a catalogue has heddle-mig and [[model]] with name, memory-m
                     confidence, starts-confidence and profiles; a profile has name, memory-slices, compute-slices, \
                     starts, max and media";
 
+/// The most profiles of one model.
+pub const MOST_PROFILES: usize = 15;
+
 /// How well a figure is founded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -146,6 +149,9 @@ impl MigCatalog {
 fn fault_of(model: &MigModel) -> Option<(String, &'static str)> {
     if !(1..=8).contains(&model.memory_slices) || model.compute_slices == 0 {
         return Some(("memory-slices or compute-slices out of range".to_owned(), "a GPU has 1 to 8 of them"));
+    }
+    if model.profiles.len() > MOST_PROFILES {
+        return Some((format!("{} profiles", model.profiles.len()), "a model has at most 15 profiles"));
     }
     for (at, profile) in model.profiles.iter().enumerate() {
         let fits = profile.starts.iter().all(|start| {

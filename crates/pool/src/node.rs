@@ -118,6 +118,20 @@ pub enum AddError {
         /// How many there are.
         count: usize,
     },
+    /// Memory of NUMA nodes that is not the node's.
+    #[error("{parts} amounts of memory with a sum of {sum} MiB for the {count} NUMA nodes of {node}, which has {whole} MiB")]
+    Memory {
+        /// The node.
+        node: String,
+        /// How many amounts.
+        parts: usize,
+        /// Their sum.
+        sum: u64,
+        /// How many NUMA nodes there are.
+        count: usize,
+        /// What the node has.
+        whole: u64,
+    },
     /// More than indices can number.
     #[error("more than {MAX_GPUS} GPUs or NUMA nodes")]
     TooMany,
@@ -137,6 +151,8 @@ pub struct Pool {
     first_gpu: Vec<u32>,
     first_numa: Vec<u32>,
     numa_cpu_milli: Vec<u32>,
+    /// Memory of each NUMA node where it was told, MiB.
+    numa_memory_mib: std::collections::BTreeMap<NodeIndex, Vec<u64>>,
     by_name: rustc_hash::FxHashMap<String, NodeIndex>,
 
     gpu_node: Vec<NodeIndex>,
@@ -250,6 +266,31 @@ impl Pool {
     pub fn numa_cpu_milli(&self, node: NodeIndex) -> &[u32] {
         let at = node.index();
         &self.numa_cpu_milli[self.first_numa[at] as usize..self.first_numa[at + 1] as usize]
+    }
+
+    /// Memory of each of the node's NUMA nodes, MiB; an even split of the node's where it was not told.
+    pub fn numa_memory_mib(&self, node: NodeIndex) -> Vec<u64> {
+        if let Some(told) = self.numa_memory_mib.get(&node) {
+            return told.clone();
+        }
+        let (whole, count) = (self.node_memory_mib(node), self.numa_cpu_milli(node).len() as u64);
+        (0..count).map(|at| whole / count + u64::from(at < whole % count)).collect()
+    }
+
+    /// Tells how a node's memory lies in its NUMA nodes.
+    ///
+    /// # Errors
+    /// Where it is not one amount for each NUMA node, or the sum is not the node's.
+    pub fn set_numa_memory_mib(&mut self, node: NodeIndex, memory_mib: Vec<u64>) -> Result<(), AddError> {
+        let count = self.numa_cpu_milli(node).len();
+        let whole = self.node_memory_mib(node);
+        let sum = memory_mib.iter().fold(0, |sum: u64, &part| sum.saturating_add(part));
+        if memory_mib.len() != count || sum != whole {
+            let node = self.node_name(node).to_owned();
+            return Err(AddError::Memory { node, parts: memory_mib.len(), sum, count, whole });
+        }
+        self.numa_memory_mib.insert(node, memory_mib);
+        Ok(())
     }
 
     /// The node's state and why.

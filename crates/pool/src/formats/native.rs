@@ -66,6 +66,8 @@ struct Nodes {
     memory_mib: u64,
     nvlink: Option<String>,
     numa: Option<Vec<u16>>,
+    /// Memory of each NUMA node; an even split where it is left out.
+    numa_memory_mib: Option<Vec<u64>>,
     adapters: Option<Vec<String>>,
     #[serde(default)]
     state: Option<String>,
@@ -269,8 +271,13 @@ fn add_nodes(
             (0..count).map(gpu).collect()
         });
         let (cpu_milli, health, memory_mib) = (cpu_milli.clone(), health.clone(), nodes.memory_mib);
-        pool.add_node(Node { name, cpu_milli, memory_mib, health, gpus })
+        let node = pool
+            .add_node(Node { name, cpu_milli, memory_mib, health, gpus })
             .map_err(|problem| place.error(at, problem.to_string(), "give every node once, as it is"))?;
+        if let Some(memory_mib) = &nodes.numa_memory_mib {
+            pool.set_numa_memory_mib(node, memory_mib.clone())
+                .map_err(|problem| place.error(at, problem.to_string(), "give one for each entry of cpus"))?;
+        }
     }
     Ok(())
 }
