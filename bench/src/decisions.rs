@@ -5,7 +5,7 @@ use std::time::Instant;
 use anyhow::{Context, ensure};
 use clap::Args;
 use pool::Stock;
-use pool::stock::{Capacity, Demand, ModelSet, WHOLE_GPU};
+use pool::stock::{Capacity, Demand, WHOLE_GPU};
 use pool::tenants::Tenants;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -185,5 +185,5 @@ impl Cluster {
 }
 
 fn demand(gpus: u16) -> Demand {
-    Demand { cpu_milli: 4000, memory_mib: 16_000, gpus, gpu_milli: WHOLE_GPU, models: ModelSet::ANY }
+    Demand { cpu_milli: 4000, memory_mib: 16_000, gpus, gpu_milli: WHOLE_GPU, ..Demand::default() }
 }

@@ -119,7 +119,9 @@ pub enum AddError {
         count: usize,
     },
     /// Memory of NUMA nodes that is not the node's.
-    #[error("{parts} amounts of memory with a sum of {sum} MiB for the {count} NUMA nodes of {node}, which has {whole} MiB")]
+    #[error(
+        "{parts} amounts of memory with a sum of {sum} MiB for the {count} NUMA nodes of {node}, which has {whole} MiB"
+    )]
     Memory {
         /// The node.
         node: String,

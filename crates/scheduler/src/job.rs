@@ -1,7 +1,7 @@
 //! What is submitted: a job, a gang of equal parts that start together or not at all.
 
 use pool::TenantIndex;
-use pool::stock::Demand;
+use pool::stock::{Demand, MOST_INSTANCES};
 
 use fabric::index;
 
@@ -120,6 +120,9 @@ pub enum Refusal {
         /// Thousandths of each.
         gpu_milli: u16,
     },
+    /// A part of it wants no MIG instance, or more than one part can have.
+    #[error("{0} MIG instances: a part has 1 to {MOST_INSTANCES} of them, a job any number of parts")]
+    Instances(u16),
     /// There are tenants and it names none, or one that is not there.
     #[error("it has no tenant: name one of the pool's")]
     Tenant,

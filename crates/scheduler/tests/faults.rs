@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fabric::generate::FatTreeSpec;
 use ib::Lid;
 use pool::formats::{Equipment, from_fabric};
-use pool::stock::{Demand, ModelSet, WHOLE_GPU};
+use pool::stock::{Demand, WHOLE_GPU};
 use pool::tenants::Tenants;
 use pool::{NodeIndex, Stock};
 use proptest::prelude::*;
@@ -32,7 +32,7 @@ fn scheduler(leaves: u32, config: Config) -> Scheduler {
 
 /// All GPUs of a node.
 fn node() -> Demand {
-    Demand { cpu_milli: 0, memory_mib: 0, gpus: 8, gpu_milli: WHOLE_GPU, models: ModelSet::ANY }
+    Demand { cpu_milli: 0, memory_mib: 0, gpus: 8, gpu_milli: WHOLE_GPU, ..Demand::default() }
 }
 
 fn gang(parts: u32) -> Job {

@@ -31,6 +31,34 @@ fn every_seed_is_told_and_read() {
     assert!(Format::ALL.iter().all(|(format, _)| told.contains(format)), "{told:?}");
 }
 
+#[test]
+fn where_on_a_node_is_read_written_and_refused_by_line() {
+    let text = "submit_s,run_s,gpus,gpu_milli,mig,numa\n0,1,2,,1g.10gb,\n1,1,,,3g.40gb,prefer-one\n2,1,4,,,one\n3,1,1,500,,\n";
+    let trace = read("x.csv", text.as_bytes(), Format::Native, SKIP).unwrap();
+    assert_eq!(trace.bad, []);
+    assert_eq!(trace.profiles, ["1g.10gb", "3g.40gb"]);
+    let wanted: Vec<_> =
+        trace.jobs.iter().map(|job| (job.gpus, job.gpu_milli, job.terms.numa.name())).collect();
+    let expected = [(2, 125, "anywhere"), (1, 500, "prefer-one"), (4, 1000, "one"), (1, 500, "anywhere")];
+    assert_eq!(wanted, expected);
+    let again = scheduler::trace::native::write(&trace);
+    assert_eq!(read("x.csv", again.as_bytes(), Format::Native, SKIP).unwrap(), trace);
+    let table = "[[job]]\nsubmit_s = 0.0\nrun_s = 1.0\nmig = \"1g.10gb\"\ngpus = 2\n";
+    let read_table = read("x.toml", table.as_bytes(), Format::Tables, SKIP).unwrap();
+    assert_eq!((read_table.jobs[0].gpus, read_table.jobs[0].terms.mig), (2, 1));
+    for (row, what) in [
+        ("8,,1g.10gb,", "line 3: 8 MIG instances"),
+        ("1,500,1g.10gb,", "line 3: both mig and gpu_milli"),
+        ("1,,9g.1gb,", "line 3: mig is \"9g.1gb\", which no model"),
+        ("1,,,half", "line 3: numa is \"half\", which is none of anywhere, one, prefer-one"),
+    ] {
+        let text = format!("submit_s,run_s,gpus,gpu_milli,mig,numa\n0,1,1,,,\n1,1,{row}\n");
+        let bad = read("x.csv", text.as_bytes(), Format::Native, SKIP).unwrap().bad;
+        let found = format!("line {}: {}", bad[0].line, bad[0].what);
+        assert!(found.starts_with(what), "{found}");
+    }
+}
+
 /// A format; jobs of it, the second without a time, the third with a negative one; the lines of both.
 const TIMES: [(Format, &str, [usize; 2]); 7] = [
     (Format::Native, "submit_s,run_s,gpus\n0,5,1\n4,,1\n-3,5,1\n", [3, 4]),

@@ -1,6 +1,6 @@
 //! Placement and replay on small clusters, with a plain look at every node as the judge; readers on bytes of any kind.
 
-use pool::stock::{Capacity, Demand, GpuSet, Grant, ModelSet};
+use pool::stock::{Capacity, Demand, GpuSet, Grant};
 use pool::tenants::Tenants;
 use pool::{NodeIndex, Stock};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn stock(gpus: &[usize]) -> Stock {
 }
 
 fn demand(gpus: u16, gpu_milli: u16) -> Demand {
-    Demand { cpu_milli: 1000, memory_mib: 1000, gpus, gpu_milli, models: ModelSet::ANY }
+    Demand { cpu_milli: 1000, memory_mib: 1000, gpus, gpu_milli, ..Demand::default() }
 }
 
 fn jobs(text: &str) -> Trace {

@@ -7,7 +7,7 @@ use fabric::generate::FatTreeSpec;
 use jiff::civil::Time;
 use pool::calendar::{Calendar, Days, Window};
 use pool::formats::{Equipment, from_fabric};
-use pool::stock::{Capacity, Demand, ModelSet, WHOLE_GPU};
+use pool::stock::{Capacity, Demand, WHOLE_GPU};
 use pool::tenants::{Tenants, Wanted};
 use pool::{Pool, Stock, TenantIndex};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn gpus(gpus: u16) -> Demand {
         memory_mib: 0,
         gpus,
         gpu_milli: if gpus > 0 { WHOLE_GPU } else { 0 },
-        models: ModelSet::ANY,
+        ..Demand::default()
     }
 }
 
@@ -124,7 +124,13 @@ fn shares_and_gangs_are_not_summed_over_gpus_or_nodes() {
     let why = scheduler.explain(large, 0).unwrap();
     assert_eq!(
         why.wait,
-        Some(Wait::Room { parts: 1, room: 0, idle_gpu_milli: 1200, unusable_gpu_milli: 1200 })
+        Some(Wait::Room {
+            parts: 1,
+            room: 0,
+            idle_gpu_milli: 1200,
+            unusable_gpu_milli: 1200,
+            elsewhere: None
+        })
     );
     assert_eq!(scheduler.phase(pair), Some(Phase::Waiting));
 }

@@ -201,6 +201,17 @@ impl Demand {
         }
     }
 
+    /// The demand with what it prefers as if it required it.
+    #[must_use]
+    pub const fn strictly(&self) -> Self {
+        let numa = match self.numa {
+            NumaWant::PreferOne => NumaWant::One,
+            NumaWant::PreferBeside => NumaWant::Beside,
+            other => other,
+        };
+        Self { numa, ..*self }
+    }
+
     /// Thousandths of GPUs in all.
     pub const fn gpu_milli_total(&self) -> u32 {
         self.gpus as u32 * self.gpu_milli as u32

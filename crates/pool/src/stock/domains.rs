@@ -65,7 +65,11 @@ pub(super) struct Pinned {
 
 impl Pinned {
     /// What the domains of a node have left to pin.
-    pub(super) fn left<'a>(&'a self, domains: &'a Domains, node: NodeIndex) -> impl Iterator<Item = Domain> + 'a {
+    pub(super) fn left<'a>(
+        &'a self,
+        domains: &'a Domains,
+        node: NodeIndex,
+    ) -> impl Iterator<Item = Domain> + 'a {
         let range = domains.range(node);
         range.map(|at| {
             let (all, pinned) = (domains.list[at], self.amounts.get(at).copied().unwrap_or_default());
@@ -126,7 +130,11 @@ impl Pinned {
 }
 
 /// What a grant pins, domain by domain.
-fn pins<'a>(grant: &'a Grant, of_gpu: &'a [u8], domains: usize) -> impl Iterator<Item = (usize, Domain)> + 'a {
+fn pins<'a>(
+    grant: &'a Grant,
+    of_gpu: &'a [u8],
+    domains: usize,
+) -> impl Iterator<Item = (usize, Domain)> + 'a {
     let whole = Domain { cpu_milli: grant.cpu_milli, memory_mib: grant.memory_mib };
     let (from, to) = match grant.pin {
         Pin::Floating => (0, 0),

@@ -46,7 +46,9 @@ pub enum StockError {
         wanted: u16,
     },
     /// A NUMA domain lacks CPU or memory that is to be pinned there, or is not there.
-    #[error("NUMA domain {domain} of node {node} cannot have {cpu_milli} thousandths of a core and {memory_mib} MiB pinned")]
+    #[error(
+        "NUMA domain {domain} of node {node} cannot have {cpu_milli} thousandths of a core and {memory_mib} MiB pinned"
+    )]
     Domain {
         /// The node.
         node: u32,
@@ -92,4 +94,3 @@ pub enum StockError {
     #[error("the node's GPUs are of no model that the stock knows")]
     NoModel,
 }
-

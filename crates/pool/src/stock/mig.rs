@@ -137,7 +137,9 @@ impl Layout {
     fn room_from(self, model: &MigModel, profile: usize, from: u8) -> u32 {
         let starts = self.starts(model, profile);
         let more = (from..8).filter(|start| starts >> start & 1 == 1);
-        more.map(|start| 1 + self.with(profile, start).room_from(model, profile, start + 1)).max().unwrap_or(0)
+        more.map(|start| 1 + self.with(profile, start).room_from(model, profile, start + 1))
+            .max()
+            .unwrap_or(0)
     }
 
     /// How much room there is for all profiles: each start that an instance may take counts the memory slices that it has, so
@@ -152,7 +154,8 @@ impl Layout {
     /// Where an instance of a profile costs the others least room, and how much; nothing where it has none. Of starts that are
     /// as good the last one. No start is taken that costs more than one further instance of the profile itself.
     pub fn best_start(self, model: &MigModel, profile: usize) -> Option<(u8, u32)> {
-        let (starts, room, worth) = (self.starts(model, profile), self.room(model, profile), self.worth(model));
+        let (starts, room, worth) =
+            (self.starts(model, profile), self.room(model, profile), self.worth(model));
         (0..8)
             .rev()
             .filter(|start| starts >> start & 1 == 1)

@@ -18,9 +18,7 @@ use crate::catalog::{MigCatalog, MigModel};
 use crate::index::{ModelIndex, NodeIndex};
 use crate::node::{Pool, State};
 
-pub use demand::{
-    Demand, GpuSet, Grant, MOST_GPUS_A_NODE, MOST_MODELS, ModelSet, NumaWant, Pin, WHOLE_GPU,
-};
+pub use demand::{Demand, GpuSet, Grant, MOST_GPUS_A_NODE, MOST_MODELS, ModelSet, NumaWant, Pin, WHOLE_GPU};
 pub use domains::Domain;
 pub use error::StockError;
 pub use mig::{Instances, Layout, MOST_INSTANCES, ProfileIndex};
@@ -210,7 +208,8 @@ impl Stock {
         }
         let node = NodeIndex(self.len() as u32);
         if domains.len() > 1 {
-            let sum = |amount: fn(&Domain) -> u32| domains.iter().map(|of| u64::from(amount(of))).sum::<u64>();
+            let sum =
+                |amount: fn(&Domain) -> u32| domains.iter().map(|of| u64::from(amount(of))).sum::<u64>();
             let wrong = if domains.len() > MOST_GPUS_A_NODE {
                 Some("there are more than 64")
             } else if of_gpu.len() != capacity.gpus {
@@ -440,11 +439,12 @@ impl Stock {
         }
         for (done, (gpu, start)) in instances.iter().enumerate() {
             let at = range.start + gpu;
-            let cut = fixed.cuts.of(self.model[node.index()], instances.profile).filter(|&(model, number)| {
-                let layout = self.layouts[range.clone()].get(gpu).copied().unwrap_or_default();
-                let bears_it = !layout.is_empty() || self.gpu_free_milli.get(at) == Some(&WHOLE_GPU);
-                at < range.end && bears_it && layout.starts(model, number) >> start & 1 == 1
-            });
+            let cut =
+                fixed.cuts.of(self.model[node.index()], instances.profile).filter(|&(model, number)| {
+                    let layout = self.layouts[range.clone()].get(gpu).copied().unwrap_or_default();
+                    let bears_it = !layout.is_empty() || self.gpu_free_milli.get(at) == Some(&WHOLE_GPU);
+                    at < range.end && bears_it && layout.starts(model, number) >> start & 1 == 1
+                });
             let Some((_, number)) = cut else {
                 for (gpu, start) in instances.iter().take(done) {
                     self.take_off(node, gpu, start, instances.profile);

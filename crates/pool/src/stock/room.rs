@@ -8,10 +8,10 @@
 
 use smallvec::SmallVec;
 
+use super::Stock;
 use super::demand::{Demand, GpuSet, Grant, NumaWant, Pin, WHOLE_GPU};
 use super::domains::{Domain, beside};
 use super::mig::{Instances, Layout};
-use super::Stock;
 use crate::catalog::MigModel;
 use crate::index::NodeIndex;
 
@@ -77,20 +77,6 @@ impl<'a> Room<'a> {
 
     /// Places one part, if there is room for it, and counts it as taken here. A preferred want is kept where it can be.
     pub fn place(&mut self, demand: &Demand) -> Option<Grant> {
-        self.place_as(demand, demand.numa)
-    }
-
-    /// The same with a want of where on the node in the stead of its own: a preferred one as if it were required.
-    pub fn place_strictly(&mut self, demand: &Demand) -> Option<Grant> {
-        let strict = match demand.numa {
-            NumaWant::PreferOne => NumaWant::One,
-            NumaWant::PreferBeside => NumaWant::Beside,
-            other => other,
-        };
-        self.place_as(demand, strict)
-    }
-
-    fn place_as(&mut self, demand: &Demand, want: NumaWant) -> Option<Grant> {
         let of_model = |model| demand.models.contains(model);
         if self.cpu_milli < demand.cpu_milli
             || self.memory_mib < demand.memory_mib
@@ -98,7 +84,7 @@ impl<'a> Room<'a> {
         {
             return None;
         }
-        let want = if self.domains.is_empty() { NumaWant::Anywhere } else { want };
+        let want = if self.domains.is_empty() { NumaWant::Anywhere } else { demand.numa };
         let (taken, pin) = match want {
             NumaWant::Anywhere => (self.anywhere(demand)?, Pin::Floating),
             NumaWant::One => self.in_one(demand)?,
@@ -246,13 +232,6 @@ impl<'a> Room<'a> {
             Some(((layout.is_empty(), loss, layout.mask(model).count_zeros(), gpu), start))
         });
         places.min().map(|((.., gpu), start)| (gpu, start))
-    }
-
-    /// How much room for others one instance takes on GPUs that are cut already; nothing where none of them has a place.
-    pub fn least_loss(&self, demand: &Demand) -> Option<u32> {
-        let (model, number) = self.stock.cut_of(self.stock.model(self.node)?, demand.mig?)?;
-        let cut = self.layouts.iter().filter(|layout| !layout.is_empty());
-        cut.filter_map(|layout| layout.best_start(model, number)).map(|(_, loss)| loss).min()
     }
 
     /// GPUs that nobody uses, in all and in each NUMA domain, where the node has several.

@@ -98,13 +98,11 @@ fn is_possible(stock: &Stock, held: &[Grant], grant: &Grant) -> bool {
     let capacity = stock.capacity(grant.node);
     let here = || held.iter().filter(|other| other.node == grant.node);
     let cpu = here().map(|other| u64::from(other.cpu_milli)).sum::<u64>() + u64::from(grant.cpu_milli);
-    let memory =
-        here().map(|other| u64::from(other.memory_mib)).sum::<u64>() + u64::from(grant.memory_mib);
+    let memory = here().map(|other| u64::from(other.memory_mib)).sum::<u64>() + u64::from(grant.memory_mib);
     let gpus_fit = grant.gpus.iter().all(|gpu| {
         let on = here().filter(|other| other.gpus.0 >> gpu & 1 == 1);
         gpu < capacity.gpus
-            && on.map(|other| u64::from(other.gpu_milli)).sum::<u64>() + u64::from(grant.gpu_milli)
-                <= 1000
+            && on.map(|other| u64::from(other.gpu_milli)).sum::<u64>() + u64::from(grant.gpu_milli) <= 1000
     });
     cpu <= u64::from(capacity.cpu_milli) && memory <= u64::from(capacity.memory_mib) && gpus_fit
 }

@@ -61,6 +61,11 @@ impl<S: Score> Best<S> {
         Self { score, queues: Vec::new() }
     }
 
+    /// The score of a candidate for a demand that fits it.
+    pub fn rate(&self, state: &State, demand: &Demand) -> f64 {
+        self.score.score(state, demand).score
+    }
+
     /// Where a demand of a class goes; nothing where no node has room.
     pub fn choose(&mut self, cluster: &Cluster, classes: &Classes, class: ClassIndex) -> Option<Grant> {
         let demand = &classes.demands()[class.0 as usize];

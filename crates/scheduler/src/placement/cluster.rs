@@ -256,6 +256,7 @@ impl Cluster {
             && !grant.gpus.is_empty()
         {
             let size = match grant.gpus.len() {
+                _ if grant.instances.is_some() => 0,
                 1 if grant.gpu_milli < WHOLE_GPU => 0,
                 gpus => gpus.min(15) as usize,
             };

@@ -1,6 +1,6 @@
 //! The workload by which a placement is judged: classes of tasks and how often each comes.
 //!
-//! A class counts by CPU, GPUs and models, as in the published simulator (hkust-adsl/kubernetes-scheduler-simulator,
+//! MIG instances are not of the mix: they lie on GPUs of their own. A class counts by CPU, GPUs and models, as in the published simulator (hkust-adsl/kubernetes-scheduler-simulator,
 //! Apache 2.0): the most frequent classes that make up 95 per cent of the tasks, their shares brought to a sum of one.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl Mix {
     /// The mix of a workload, for a stock with so many models of GPU.
     pub fn new<'a>(demands: impl IntoIterator<Item = &'a Demand>, models: usize) -> Self {
         let mut counts = BTreeMap::<(u32, u16, u16, ModelSet), (u64, u32)>::new();
-        for demand in demands {
+        for demand in demands.into_iter().filter(|demand| demand.mig.is_none()) {
             let class = (demand.cpu_milli, demand.gpu_milli, demand.gpus, demand.models);
             let (count, memory_mib) = counts.entry(class).or_default();
             *count += 1;
@@ -61,7 +61,7 @@ impl Mix {
         let popular: Vec<Popular> = ordered
             .into_iter()
             .map(|((cpu_milli, gpu_milli, gpus, models), (count, memory_mib))| Popular {
-                demand: Demand { cpu_milli, memory_mib, gpus, gpu_milli, models },
+                demand: Demand { cpu_milli, memory_mib, gpus, gpu_milli, models, ..Demand::default() },
                 share: count as f64 / taken as f64,
             })
             .collect();

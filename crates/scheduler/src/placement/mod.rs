@@ -1,11 +1,12 @@
 //! Where a part of a job could go: nodes that are alike are one candidate, and each candidate is scored once.
 //!
 //! `cluster` groups the nodes by what they have left, `mix` is the workload that placements are judged by, `best` keeps the
-//! candidates of every class of demand in order of score.
+//! candidates of every class of demand in order of score, `within` is for demands that ask where on a node.
 
 pub mod best;
 pub mod cluster;
 pub mod mix;
+pub mod within;
 
 use pool::stock::Demand;
 

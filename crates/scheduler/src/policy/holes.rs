@@ -138,14 +138,13 @@ fn dearest(shares: &[Share], prices: &[f64]) -> (Vec<f64>, Vec<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use pool::stock::ModelSet;
     use proptest::prelude::*;
 
     use super::*;
 
     fn holes_of(shares: &[u16]) -> Holes {
         let demand =
-            |gpu_milli| Demand { cpu_milli: 1, memory_mib: 1, gpus: 1, gpu_milli, models: ModelSet::ANY };
+            |gpu_milli| Demand { cpu_milli: 1, memory_mib: 1, gpus: 1, gpu_milli, ..Demand::default() };
         let demands: Vec<_> = shares.iter().map(|&milli| demand(milli)).collect();
         Holes::new(&demands.iter().collect::<Vec<_>>())
     }

@@ -16,7 +16,7 @@ mod random;
 use pool::Stock;
 use pool::stock::{Demand, Grant};
 
-use crate::placement::{Best, ClassIndex, Classes, Cluster, Mix};
+use crate::placement::{Best, ClassIndex, Classes, Cluster, Mix, State, within};
 
 /// The largest CPU and GPUs of any node: what amounts are compared with.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -132,7 +132,7 @@ impl Policy {
             }
             Kind::Fgd => Chooser::Fgd(Best::new(fgd::Fgd::new(mix(Vec::from_iter(workload))))),
             Kind::Heddle => {
-                let workload = Vec::from_iter(workload);
+                let workload: Vec<_> = workload.into_iter().filter(|demand| demand.mig.is_none()).collect();
                 Chooser::Heddle(Best::new(heddle::Heddle::new(&workload, stock)))
             }
         })
@@ -141,6 +141,9 @@ impl Policy {
     /// Where a demand of a class goes; nothing where no node has room.
     pub fn choose(&mut self, cluster: &Cluster, classes: &Classes, class: ClassIndex) -> Option<Grant> {
         let demand = &classes.demands()[class.0 as usize];
+        if !demand.is_plain() {
+            return within::choose(cluster, demand, &|state, demand| self.rate(state, demand));
+        }
         match &mut self.0 {
             Chooser::Random(random) => random.choose(cluster, demand),
             Chooser::FirstFit => first_fit::choose(cluster, demand),
@@ -150,6 +153,19 @@ impl Policy {
             Chooser::GpuClustering(best) => best.choose(cluster, classes, class),
             Chooser::Fgd(best) => best.choose(cluster, classes, class),
             Chooser::Heddle(best) => best.choose(cluster, classes, class),
+        }
+    }
+
+    /// How a policy judges a candidate that a plain demand fits, the lower the better; those that judge none take the first.
+    fn rate(&self, state: &State, demand: &Demand) -> f64 {
+        match &self.0 {
+            Chooser::Random(_) | Chooser::FirstFit => 0.0,
+            Chooser::BestFit(best) => best.rate(state, demand),
+            Chooser::DotProduct(best) => best.rate(state, demand),
+            Chooser::GpuPacking(best) => best.rate(state, demand),
+            Chooser::GpuClustering(best) => best.rate(state, demand),
+            Chooser::Fgd(best) => best.rate(state, demand),
+            Chooser::Heddle(best) => best.rate(state, demand),
         }
     }
 }

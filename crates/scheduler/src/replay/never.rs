@@ -1,7 +1,7 @@
 //! Why a job can never run on a cluster, however idle.
 
 use pool::Stock;
-use pool::stock::Demand;
+use pool::stock::{Demand, NumaWant, Room};
 
 use crate::placement::State;
 
@@ -10,7 +10,11 @@ pub fn why_never(stock: &Stock, demand: &Demand, parts: u32) -> Option<String> {
     let nodes: Vec<_> = stock.nodes().collect();
     let idle = stock.reordered(&nodes);
     let states = || idle.nodes().map(|node| State::of(&idle, node, 0));
-    let room: u64 = states().map(|state| u64::from(state.copies(demand))).sum();
+    let room: u64 = if demand.is_plain() {
+        states().map(|state| u64::from(state.copies(demand))).sum()
+    } else {
+        idle.nodes().map(|node| u64::from(Room::of(&idle, node).copies(demand))).sum()
+    };
     if room >= u64::from(parts) {
         return None;
     }
@@ -34,9 +38,41 @@ pub fn why_never(stock: &Stock, demand: &Demand, parts: u32) -> Option<String> {
         )
     } else if memory < demand.memory_mib {
         format!("it wants {} MiB of one node, and the most is {memory}", demand.memory_mib)
+    } else if let Some(name) = demand.mig.and_then(|profile| idle.profiles().get(usize::from(profile.0))) {
+        let fewer = Demand { gpus: 1, cpu_milli: 0, memory_mib: 0, ..*demand };
+        let most = idle.nodes().map(|node| Room::of(&idle, node).copies(&fewer)).max().unwrap_or(0);
+        format!(
+            "it wants {} instances of {name} of one node, and the most that has room is {most}",
+            demand.gpus
+        )
+    } else if demand.numa.is_required() && states().any(|state| state.fits(&demand.in_all())) {
+        no_domain(&idle, demand)
     } else {
         "no one node has all that it wants together".to_owned()
     })
+}
+
+/// What keeps a demand, for all of which there are nodes, from any NUMA domain.
+fn no_domain(idle: &Stock, demand: &Demand) -> String {
+    let fitting = || idle.nodes().filter(|&node| idle.fits(node, &demand.in_all()));
+    let domains = || fitting().flat_map(|node| idle.domains(node));
+    let cpu = domains().map(|domain| domain.cpu_milli).max().unwrap_or(0);
+    let memory = domains().map(|domain| domain.memory_mib).max().unwrap_or(0);
+    let gpus = fitting().flat_map(|node| Room::of(idle, node).idle_gpus().1).max().unwrap_or(0);
+    let (wanted, place) = match demand.numa {
+        NumaWant::Beside => ("beside its GPUs", "each in the NUMA domain of its GPU"),
+        _ => ("in one NUMA domain", "together in one NUMA domain"),
+    };
+    if demand.numa == NumaWant::One && u32::from(demand.gpus) > gpus {
+        format!("it wants {} GPUs {wanted}, and the most that one has is {gpus}", demand.gpus)
+    } else if demand.numa == NumaWant::One && demand.cpu_milli > cpu {
+        let (cores, most) = (thousandths(demand.cpu_milli), thousandths(cpu));
+        format!("it wants {cores} cores {wanted}, and the most that one has is {most}")
+    } else if demand.numa == NumaWant::One && demand.memory_mib > memory {
+        format!("it wants {} MiB {wanted}, and the most that one has is {memory}", demand.memory_mib)
+    } else {
+        format!("no node has its GPUs, CPU and memory {place}")
+    }
 }
 
 fn thousandths(milli: u32) -> f64 {

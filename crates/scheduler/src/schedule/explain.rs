@@ -5,6 +5,7 @@ use std::fmt;
 use pool::NodeIndex;
 use serde::Serialize;
 
+use super::elsewhere::Elsewhere;
 use super::fit::Fit;
 use super::promises::UNKNOWN_MS;
 use super::{Phase, Scheduler, place};
@@ -41,6 +42,8 @@ pub enum Wait {
         idle_gpu_milli: u64,
         /// Of those, on nodes that have no room for one of its parts.
         unusable_gpu_milli: u64,
+        /// A node that has all that a part wants, but not where it wants it.
+        elsewhere: Option<Elsewhere>,
     },
     /// There is room, but not where it requires it.
     Place(String),
@@ -164,7 +167,13 @@ impl Scheduler {
             let refusal = self.locality().and_then(|locality| choose(locality, &ask).err());
             return refusal.map_or(Wait::Promised, |refusal| Wait::Place(refusal.to_string()));
         }
-        Wait::Room { parts: entry.job.parts, room, idle_gpu_milli: idle, unusable_gpu_milli: unusable }
+        Wait::Room {
+            parts: entry.job.parts,
+            room,
+            idle_gpu_milli: idle,
+            unusable_gpu_milli: unusable,
+            elsewhere: Elsewhere::find(stock, &entry.job.demand),
+        }
     }
 }
 
@@ -191,13 +200,16 @@ impl fmt::Display for Wait {
                 gpus(*available),
                 gpus(*wanted)
             ),
-            Self::Room { parts, room, idle_gpu_milli, unusable_gpu_milli } => write!(
-                f,
-                "there is room for {room} of its {parts} parts: {} GPUs of its kind are idle, {} of them on nodes that \
-                 have no room for a part",
-                gpus(*idle_gpu_milli),
-                gpus(*unusable_gpu_milli)
-            ),
+            Self::Room { parts, room, idle_gpu_milli, unusable_gpu_milli, elsewhere } => {
+                write!(
+                    f,
+                    "there is room for {room} of its {parts} parts: {} GPUs of its kind are idle, {} of them on nodes \
+                     that have no room for a part",
+                    gpus(*idle_gpu_milli),
+                    gpus(*unusable_gpu_milli)
+                )?;
+                elsewhere.as_ref().map_or(Ok(()), |elsewhere| write!(f, "; {elsewhere}"))
+            }
             Self::Place(refusal) => f.write_str(refusal),
             Self::Promised => f.write_str("there is room, but it is promised to jobs before it"),
         }

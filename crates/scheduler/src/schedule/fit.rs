@@ -68,6 +68,16 @@ impl Scheduler {
     /// The best place for a gang now, with its grants; nothing is taken.
     pub(super) fn best_place(&self, job: JobIndex) -> Option<Grants> {
         let wanted = &self.entries[job.index()].job;
+        let strict = wanted.demand.strictly();
+        if strict != wanted.demand
+            && let Some(grants) = self.best_place_of(&Job { demand: strict, ..wanted.clone() })
+        {
+            return Some(grants);
+        }
+        self.best_place_of(wanted)
+    }
+
+    fn best_place_of(&self, wanted: &Job) -> Option<Grants> {
         let (stock, room) = (self.cluster.stock(), place::room_in(&self.cluster, wanted));
         let Some(network) = self.network.as_ref().filter(|_| !wanted.traffic.is_empty()) else {
             return place::gang(self.locality(), wanted, stock, &room);

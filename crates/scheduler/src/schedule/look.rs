@@ -228,7 +228,7 @@ impl Scheduler {
     fn find(&mut self, job: JobIndex) -> Option<Grants> {
         let entry = &self.entries[job.index()];
         let (class, parts) = (entry.class, entry.job.parts);
-        if parts > 1 && !self.has_room(job) {
+        if parts > 1 && !place::has_room(&self.cluster, &entry.job) {
             return None;
         }
         if parts > 1 && (self.network.is_some() || entry.job.most_a_node.is_some()) {
@@ -247,17 +247,6 @@ impl Scheduler {
             }
         }
         Some(grants)
-    }
-
-    /// Whether all nodes together have room for a gang's parts.
-    fn has_room(&self, job: JobIndex) -> bool {
-        let job = &self.entries[job.index()].job;
-        let mut room = 0;
-        self.cluster.groups().iter().any(|group| {
-            let copies = group.state.copies(&job.demand).min(job.most_a_node.unwrap_or(u32::MAX));
-            room += group.nodes().len() as u64 * u64::from(copies);
-            room >= u64::from(job.parts)
-        })
     }
 
     /// Takes all grants or none.

@@ -6,11 +6,13 @@
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
 //! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
 //! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `groups` arrays and
-//! services, `defragment` which moves would pay for themselves, `explain` why a job waits or is where it is.
+//! services, `defragment` which moves would pay for themselves, `explain` why a job waits or
+//! is where it is, `elsewhere` which node has what it wants, but not where on it.
 
 mod config;
 mod defragment;
 mod elastic;
+mod elsewhere;
 mod explain;
 mod faults;
 mod fit;
@@ -37,6 +39,7 @@ use crate::policy::Policy;
 
 pub use config::{Backfill, Config};
 pub use defragment::{Migration, Move, Sum};
+pub use elsewhere::{Elsewhere, OfDomain};
 pub use explain::{Explanation, Wait};
 pub use fit::{Fit, Weights};
 pub use groups::GroupIndex;
@@ -329,7 +332,10 @@ impl Scheduler {
             return Err(Refusal::Deadline { left_s: left_ms / 1000, length_s: length_ms / 1000 });
         }
         let demand = &job.demand;
-        if !Demand::is_share(demand.gpus, demand.gpu_milli) {
+        if demand.mig.is_some() && !demand.is_possible() {
+            return Err(Refusal::Instances(demand.gpus));
+        }
+        if !demand.is_possible() {
             return Err(Refusal::Share { gpus: demand.gpus, gpu_milli: demand.gpu_milli });
         }
         if !self.tenants.is_empty() {

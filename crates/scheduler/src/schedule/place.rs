@@ -1,22 +1,25 @@
 //! Room for a whole gang: how many parts each node could take, and which GPUs they get.
 
-use pool::stock::{Demand, GpuSet, Grant, WHOLE_GPU};
+use pool::stock::{Demand, Grant, Room, WHOLE_GPU};
 use pool::{NodeIndex, Stock};
 use smallvec::SmallVec;
 
 use crate::job::Job;
 use crate::network::{Ask, Locality, choose};
-use crate::placement::{Cluster, State};
+use crate::placement::{Cluster, State, within};
 
 /// What a job holds, a grant a part.
 pub type Grants = SmallVec<[Grant; 1]>;
 
 /// How many parts of a job a node could take now.
 pub(super) fn room_on(stock: &Stock, node: NodeIndex, job: &Job) -> u32 {
-    if !stock.fits(node, &job.demand) {
-        return 0;
-    }
-    let copies = State::of(stock, node, 0).copies(&job.demand);
+    let copies = if !job.demand.is_plain() {
+        if stock.is_open(node) { Room::of(stock, node).copies(&job.demand) } else { 0 }
+    } else if stock.fits(node, &job.demand) {
+        State::of(stock, node, 0).copies(&job.demand)
+    } else {
+        0
+    };
     copies.min(job.most_a_node.unwrap_or(u32::MAX))
 }
 
@@ -28,6 +31,12 @@ pub(super) fn room(stock: &Stock, job: &Job) -> Vec<u32> {
 /// The same of a cluster, of which nodes that are alike are looked at once.
 pub(super) fn room_in(cluster: &Cluster, job: &Job) -> Vec<u32> {
     let mut room = vec![0; cluster.stock().len()];
+    if !job.demand.is_plain() {
+        for node in within::candidates(cluster, &job.demand) {
+            room[node.index()] = room_on(cluster.stock(), node, job);
+        }
+        return room;
+    }
     for group in cluster.groups().iter().filter(|group| !group.nodes().is_empty()) {
         let copies = group.state.copies(&job.demand).min(job.most_a_node.unwrap_or(u32::MAX));
         for node in group.nodes() {
@@ -35,6 +44,22 @@ pub(super) fn room_in(cluster: &Cluster, job: &Job) -> Vec<u32> {
         }
     }
     room
+}
+
+/// Whether all nodes together have room for a gang's parts.
+pub(super) fn has_room(cluster: &Cluster, job: &Job) -> bool {
+    let (mut room, parts) = (0, u64::from(job.parts));
+    if !job.demand.is_plain() {
+        return within::candidates(cluster, &job.demand).any(|node| {
+            room += u64::from(room_on(cluster.stock(), node, job));
+            room >= parts
+        });
+    }
+    cluster.groups().iter().any(|group| {
+        let copies = group.state.copies(&job.demand).min(job.most_a_node.unwrap_or(u32::MAX));
+        room += group.nodes().len() as u64 * u64::from(copies);
+        room >= parts
+    })
 }
 
 /// Room for so many parts: nodes that are nearly full first, so that idle ones stay whole. Nothing where there is too little.
@@ -59,24 +84,10 @@ fn pack(room: &[u32], parts: u32) -> Option<Vec<(NodeIndex, u32)>> {
     (wanted == 0).then_some(seats)
 }
 
-/// The GPUs that have least left but enough, for so many parts on one node; fewer grants where there is room for fewer.
+/// Places for so many parts on one node; fewer where there is room for fewer.
 fn grants_on(stock: &Stock, node: NodeIndex, demand: &Demand, parts: u32, grants: &mut Grants) {
-    let mut free: SmallVec<[u16; 8]> = SmallVec::from_slice(stock.gpus_free_milli(node));
-    for _ in 0..parts {
-        let mut order: SmallVec<[(u16, usize); 8]> =
-            free.iter().enumerate().map(|(gpu, &free)| (free, gpu)).collect();
-        order.retain(|(free, _)| *free >= demand.gpu_milli);
-        order.sort_unstable();
-        if order.len() < usize::from(demand.gpus) {
-            return;
-        }
-        let mut gpus = GpuSet::NONE;
-        for &(_, gpu) in &order[..usize::from(demand.gpus)] {
-            gpus = gpus.with(gpu);
-            free[gpu] -= demand.gpu_milli;
-        }
-        grants.push(Grant::new(node, demand, gpus));
-    }
+    let mut room = Room::of(stock, node);
+    grants.extend((0..parts).map_while(|_| room.place(demand)));
 }
 
 /// Places for so many parts on a node.

@@ -86,7 +86,7 @@ impl<'a> Trial<'a> {
             if victim.rank.0 == 1 && !borrows(&self.tenants, tenant) {
                 return false;
             }
-            let amount = victim.grants.iter().map(amount_of).sum();
+            let amount = victim.grants.iter().map(Grant::gpu_milli_total).sum();
             if self.tenants.release(tenant, amount).is_err() {
                 return false;
             }
@@ -103,7 +103,7 @@ impl<'a> Trial<'a> {
         if self.stock.allocate_all(&victim.grants).is_err() {
             return false;
         }
-        let amount = victim.grants.iter().map(amount_of).sum();
+        let amount = victim.grants.iter().map(Grant::gpu_milli_total).sum();
         if victim.tenant.is_some_and(|tenant| self.tenants.charge(tenant, amount).is_err()) {
             for grant in &victim.grants {
                 let _ = self.stock.release(grant);
@@ -123,10 +123,6 @@ impl<'a> Trial<'a> {
         self.count(&victim.grants);
         false
     }
-}
-
-fn amount_of(grant: &Grant) -> u64 {
-    u64::from(grant.gpus.len()) * u64::from(grant.gpu_milli)
 }
 
 /// Whether a tenant, or one above it, holds more than its quota.

@@ -20,8 +20,7 @@ pub(super) struct Shares {
 }
 
 fn amounts(grant: &Grant) -> [u64; RESOURCES] {
-    let gpus = u64::from(grant.gpus.len()) * u64::from(grant.gpu_milli);
-    [u64::from(grant.cpu_milli), u64::from(grant.memory_mib), gpus]
+    [u64::from(grant.cpu_milli), u64::from(grant.memory_mib), grant.gpu_milli_total()]
 }
 
 impl Shares {

@@ -15,7 +15,8 @@ pub mod swf;
 pub mod tables;
 mod time;
 
-use pool::stock::{Demand, ModelSet};
+use pool::catalog::MigCatalog;
+use pool::stock::{Demand, MOST_INSTANCES, ModelSet, NumaWant, WHOLE_GPU};
 use pool::{FormatError, Stock};
 use rustc_hash::FxHashMap;
 
@@ -152,6 +153,39 @@ fn check_share(gpus: u16, gpu_milli: u16) -> Result<(), String> {
     Demand::is_share(gpus, gpu_milli).then_some(()).ok_or_else(refusal)
 }
 
+/// What a job wants of GPUs, as it is written: how many, thousandths of each and a MIG profile, each where it is given.
+#[derive(Clone, Copy, Debug)]
+struct WantedGpus<'a> {
+    gpus: Option<u64>,
+    gpu_milli: Option<u64>,
+    mig: &'a str,
+    numa: &'a str,
+}
+
+impl WantedGpus<'_> {
+    /// GPUs and thousandths of each, or instances and what each counts; with where they lie and the profile in the terms.
+    fn read(self, gatherer: &mut Gatherer<'_>, terms: &mut Terms) -> Result<(u16, u16), String> {
+        terms.numa = NumaWant::named(self.numa)?;
+        if self.mig.is_empty() {
+            let gpus: u16 = csv::small(self.gpus.unwrap_or(0), "gpus")?;
+            let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };
+            let gpu_milli: u16 = csv::small(self.gpu_milli.unwrap_or(whole), "gpu_milli")?;
+            check_share(gpus, gpu_milli)?;
+            return Ok((gpus, gpu_milli));
+        }
+        if self.gpu_milli.is_some() {
+            return Err("both mig and gpu_milli are given: an instance has its own share of a GPU".to_owned());
+        }
+        let gpus: u16 = csv::small(self.gpus.unwrap_or(1), "gpus")?;
+        if gpus == 0 || usize::from(gpus) > MOST_INSTANCES {
+            return Err(Refusal::Instances(gpus).to_string());
+        }
+        let (profile, gpu_milli) = gatherer.profile(self.mig)?;
+        terms.mig = profile;
+        Ok((gpus, gpu_milli))
+    }
+}
+
 /// A line that cannot be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct BadLine {
@@ -210,6 +244,11 @@ pub struct Terms {
     pub work: Work,
     /// What stopping it costs; nothing where it must not be stopped.
     pub checkpoint: Option<Checkpoint>,
+    /// Where on its node a part lies.
+    pub numa: NumaWant,
+    /// The MIG profile of which each of its GPUs is an instance: 0 none, else one more than the place in
+    /// [`Trace::profiles`].
+    pub mig: u32,
 }
 
 impl Terms {
@@ -237,7 +276,7 @@ impl Terms {
             }
             None => None,
         };
-        Ok(Self { tenant, more_parts, work, checkpoint })
+        Ok(Self { tenant, more_parts, work, checkpoint, ..Self::default() })
     }
 }
 
@@ -254,6 +293,8 @@ pub struct Trace {
     pub tenants: Vec<String>,
     /// Who waits for whose work, by the job that waits; whom it waits for stands before it.
     pub after: Vec<Link>,
+    /// MIG profiles that jobs ask for.
+    pub profiles: Vec<String>,
     /// The first bad lines that were skipped.
     pub bad: Vec<BadLine>,
     /// How many were skipped in all.
@@ -273,12 +314,26 @@ impl Trace {
             .collect();
         self.jobs
             .iter()
-            .map(|job| Demand {
-                cpu_milli: job.cpu_milli,
-                memory_mib: job.memory_mib,
-                gpus: job.gpus,
-                gpu_milli: job.gpu_milli,
-                models: sets.get(job.models as usize).copied().unwrap_or(ModelSet::ANY),
+            .map(|job| {
+                let models = sets.get(job.models as usize).copied().unwrap_or(ModelSet::ANY);
+                let demand = Demand {
+                    cpu_milli: job.cpu_milli,
+                    memory_mib: job.memory_mib,
+                    gpus: job.gpus,
+                    gpu_milli: job.gpu_milli,
+                    models,
+                    numa: job.terms.numa,
+                    mig: None,
+                };
+                let Some(name) = job.terms.mig.checked_sub(1).and_then(|at| self.profiles.get(at as usize))
+                else {
+                    return demand;
+                };
+                let profile = stock.profile_named(name);
+                match profile.and_then(|profile| Some((profile, stock.profile_milli(profile, models)?))) {
+                    Some((profile, gpu_milli)) => Demand { mig: Some(profile), gpu_milli, ..demand },
+                    None => Demand { models: ModelSet::NONE, gpu_milli: WHOLE_GPU, ..demand },
+                }
             })
             .collect()
     }
@@ -290,6 +345,8 @@ pub(crate) struct Gatherer<'a> {
     file: &'a str,
     options: ReadOptions,
     trace: Trace,
+    /// What an instance of each MIG profile counts at least.
+    profile_milli: Vec<u16>,
     users: FxHashMap<String, u32>,
     lists: FxHashMap<String, u32>,
     named: Vec<after::Named>,
@@ -299,12 +356,35 @@ impl<'a> Gatherer<'a> {
     pub(crate) fn new(file: &'a str, options: ReadOptions) -> Self {
         let trace = Trace { model_lists: vec![Vec::new()], ..Trace::default() };
         let (users, lists) = (FxHashMap::default(), FxHashMap::default());
-        Self { file, options, trace, users, lists, named: Vec::new() }
+        let (named, profile_milli) = (Vec::new(), Vec::new());
+        Self { file, options, trace, profile_milli, users, lists, named }
     }
 
     /// Whether jobs have to say when they came and how long they ran.
     pub(crate) fn times_wanted(&self) -> bool {
         self.options.times_wanted
+    }
+
+    /// The number of a MIG profile, and the least thousandths of a GPU that an instance of it is on any model.
+    pub(crate) fn profile(&mut self, name: &str) -> Result<(u32, u16), String> {
+        let known = self.trace.profiles.iter().position(|profile| profile == name);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let catalog = MigCatalog::shipped().map_err(|error| error.to_string())?;
+                let shares = catalog.models().iter().filter_map(|model| {
+                    let profile = &model.profiles[model.profile(name)?];
+                    Some(u16::from(profile.memory_slices) * WHOLE_GPU / u16::from(model.memory_slices))
+                });
+                let share = shares.min().ok_or_else(|| {
+                    format!("mig is {name:?}, which no model of catalog/mig.toml has: write it as 1g.10gb")
+                })?;
+                self.trace.profiles.push(name.to_owned());
+                self.profile_milli.push(share);
+                self.trace.profiles.len() - 1
+            }
+        };
+        Ok((at as u32 + 1, self.profile_milli[at]))
     }
 
     /// The number of a tenant; 0 for no name.

@@ -16,6 +16,8 @@
 //! | `most_parts` | the most parts that are of use to it | `parts` |
 //! | `work` | `batch` comes to an end by itself, `service` serves until somebody ends it | `batch` |
 //! | `grace_s` | how long it takes to stop once it is told to, in seconds | 0 |
+//! | `numa` | where on its node a part lies: `one` NUMA domain, or CPU and memory `beside` its GPUs, each in their domain; `prefer-one`, `prefer-beside` | anywhere |
+//! | `mig` | the MIG profile of which each of `gpus` is an instance, as `1g.10gb`; `gpus` is 1 where it is left out | GPUs |
 //! | `checkpoint_s` | run time that is lost where it is stopped, in seconds | it must not be stopped |
 //! | `after` | names of jobs, with `\|` between them, that have to have done their work before it starts; they may stand anywhere in the file | none |
 //!
@@ -23,15 +25,14 @@
 
 use std::fmt::Write;
 
-use pool::stock::WHOLE_GPU;
-
 use pool::FormatError;
+use pool::stock::NumaWant;
 
 use super::csv::{Row, Table, small};
-use super::{Gatherer, Job, ReadOptions, Terms, Trace};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, WantedGpus};
 use crate::job::Work;
 
-const COLUMNS: [&str; 18] = [
+const COLUMNS: [&str; 20] = [
     "name",
     "submit_s",
     "run_s",
@@ -50,10 +51,12 @@ const COLUMNS: [&str; 18] = [
     "grace_s",
     "checkpoint_s",
     "after",
+    "numa",
+    "mig",
 ];
 
 /// The place of the column that names others.
-const AFTER: usize = COLUMNS.len() - 1;
+const AFTER: usize = COLUMNS.len() - 3;
 
 /// Reads jobs.
 ///
@@ -85,19 +88,42 @@ fn job(
     columns: &[Option<usize>; COLUMNS.len()],
     gatherer: &mut Gatherer<'_>,
 ) -> Result<Job, String> {
-    let [name, submit, run, limit, parts, cpu, memory, gpus, milli, models, user, priority, of_terms @ .., _] =
-        *columns;
+    let [
+        name,
+        submit,
+        run,
+        limit,
+        parts,
+        cpu,
+        memory,
+        gpus,
+        milli,
+        models,
+        user,
+        priority,
+        of_terms @ ..,
+        _,
+        numa,
+        mig,
+    ] = *columns;
     let submit_ms = row.time_ms(submit, "submit_s")?;
     let run_ms = row.time_ms(run, "run_s")?;
     if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
         return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
     }
-    let gpus: u16 = small(row.whole(gpus, "gpus", 0)?, "gpus")?;
-    let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };
-    let gpu_milli: u16 = small(row.whole(milli, "gpu_milli", whole)?, "gpu_milli")?;
-    super::check_share(gpus, gpu_milli)?;
     let parts: u32 = small(row.whole(parts, "parts", 1)?.max(1), "parts")?;
-    let terms = terms(row, &of_terms, parts, gatherer)?;
+    let mut terms = terms(row, &of_terms, parts, gatherer)?;
+    let given = |column: Option<usize>, name: &str| {
+        let is_given = !row.get(column).is_empty();
+        is_given.then(|| row.whole(column, name, 0)).transpose()
+    };
+    let wanted = WantedGpus {
+        gpus: given(gpus, "gpus")?,
+        gpu_milli: given(milli, "gpu_milli")?,
+        mig: row.get(mig),
+        numa: row.get(numa),
+    };
+    let (gpus, gpu_milli) = wanted.read(gatherer, &mut terms)?;
     Ok(Job {
         name: row.get(name).into(),
         submit_ms: submit_ms.unwrap_or(0),
@@ -127,9 +153,12 @@ fn terms(
     Terms::new(gatherer.tenant(row.get(tenant)), (parts, most), row.get(work), times)
 }
 
-/// Writes jobs so that [`jobs`] reads the same.
+/// Writes jobs so that [`jobs`] reads the same. Where on a node they lie is told where any of them says so.
 pub fn write(trace: &Trace) -> String {
-    let mut text = COLUMNS.join(",") + "\n";
+    let within = |job: &Job| job.terms.numa != NumaWant::Anywhere || job.terms.mig > 0;
+    let within = trace.jobs.iter().any(within);
+    let columns = if within { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 2] };
+    let mut text = columns.join(",") + "\n";
     let seconds = |ms: u64| ms as f64 / 1000.0;
     let length = |ms: Option<u64>| ms.map_or(String::new(), |ms| seconds(ms).to_string());
     let quoted = |text: &str| {
@@ -148,7 +177,13 @@ pub fn write(trace: &Trace) -> String {
             after += trace.jobs.get(link.other as usize).map_or("", |other| &other.name);
         }
         let models = trace.model_lists.get(job.models as usize).map_or(String::new(), |list| list.join("|"));
-        let Terms { tenant, more_parts, work, checkpoint } = job.terms;
+        let Terms { tenant, more_parts, work, checkpoint, numa, mig } = job.terms;
+        let mig = mig.checked_sub(1).and_then(|at| trace.profiles.get(at as usize));
+        // An instance has its own share of a GPU.
+        let gpu_milli = if mig.is_some() { String::new() } else { job.gpu_milli.to_string() };
+        let mig = mig.map_or("", String::as_str);
+        let numa = if numa == NumaWant::Anywhere { "" } else { numa.name() };
+        let within = if within { format!(",{numa},{mig}") } else { String::new() };
         let tenant = tenant.checked_sub(1).and_then(|at| trace.tenants.get(at as usize));
         let tenant = tenant.map_or("", String::as_str);
         // What a job of another system leaves open stays open.
@@ -158,7 +193,7 @@ pub fn write(trace: &Trace) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
-            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+            "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}{}",
             quoted(&job.name),
             seconds(job.submit_ms),
             length(job.run_ms),
@@ -167,7 +202,7 @@ pub fn write(trace: &Trace) -> String {
             job.cpu_milli,
             job.memory_mib,
             job.gpus,
-            job.gpu_milli,
+            gpu_milli,
             quoted(&models),
             quoted(user),
             job.priority,
@@ -176,7 +211,8 @@ pub fn write(trace: &Trace) -> String {
             work,
             length(checkpoint.map(|checkpoint| checkpoint.grace_ms)),
             length(checkpoint.map(|checkpoint| checkpoint.cost_ms)),
-            quoted(&after)
+            quoted(&after),
+            within
         );
     }
     text

@@ -2,12 +2,11 @@
 //! fractions of seconds; `after` is a list of names; everything else is a whole number or text.
 
 use pool::FormatError;
-use pool::stock::WHOLE_GPU;
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::csv::small;
-use super::{Gatherer, Job, ReadOptions, Terms, Trace, time};
+use super::{Gatherer, Job, ReadOptions, Terms, Trace, WantedGpus, time};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,7 +24,7 @@ struct Written {
     parts: i64,
     cpu_milli: i64,
     memory_mib: i64,
-    gpus: i64,
+    gpus: Option<i64>,
     gpu_milli: Option<i64>,
     models: String,
     user: String,
@@ -36,6 +35,8 @@ struct Written {
     grace_s: Option<f64>,
     checkpoint_s: Option<f64>,
     after: Vec<String>,
+    numa: String,
+    mig: String,
 }
 
 impl Default for Written {
@@ -48,7 +49,7 @@ impl Default for Written {
             parts: 1,
             cpu_milli: 0,
             memory_mib: 0,
-            gpus: 0,
+            gpus: None,
             gpu_milli: None,
             models: String::new(),
             user: String::new(),
@@ -59,6 +60,8 @@ impl Default for Written {
             grace_s: None,
             checkpoint_s: None,
             after: Vec::new(),
+            numa: String::new(),
+            mig: String::new(),
         }
     }
 }
@@ -99,17 +102,20 @@ fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
     if gatherer.times_wanted() && (submit_ms.is_none() || run_ms.is_none()) {
         return Err("the submit time or the run time is absent; it is needed where time passes".to_owned());
     }
-    let gpus: u16 = whole(written.gpus, "gpus")?;
-    let all = if gpus > 0 { i64::from(WHOLE_GPU) } else { 0 };
-    let gpu_milli: u16 = whole(written.gpu_milli.unwrap_or(all), "gpu_milli")?;
-    super::check_share(gpus, gpu_milli)?;
     let parts: u32 = whole(written.parts.max(1), "parts")?;
     let most: u32 = written.most_parts.map_or(Ok(parts), |most| whole(most, "most_parts"))?;
     let times = (time_ms(written.grace_s, "grace_s")?, time_ms(written.checkpoint_s, "checkpoint_s")?);
     if let Some(name) = written.after.iter().find(|name| name.contains('|')) {
         return Err(format!("it is to come after \"{name}\": a name that others give has no | in it"));
     }
-    let terms = Terms::new(gatherer.tenant(&written.tenant), (parts, most), &written.work, times)?;
+    let mut terms = Terms::new(gatherer.tenant(&written.tenant), (parts, most), &written.work, times)?;
+    let wanted = WantedGpus {
+        gpus: written.gpus.map(|gpus| whole(gpus, "gpus")).transpose()?,
+        gpu_milli: written.gpu_milli.map(|milli| whole(milli, "gpu_milli")).transpose()?,
+        mig: &written.mig,
+        numa: &written.numa,
+    };
+    let (gpus, gpu_milli) = wanted.read(gatherer, &mut terms)?;
     Ok(Job {
         name: written.name.as_str().into(),
         submit_ms: submit_ms.unwrap_or(0),

@@ -192,6 +192,7 @@ impl Team {
                 work: Work::Batch,
                 checkpoint: stoppable
                     .then_some(Checkpoint { grace_ms: GRACE_S * 1000, cost_ms: COST_S * 1000 }),
+                ..Terms::default()
             },
         });
     }

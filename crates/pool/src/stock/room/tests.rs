@@ -123,7 +123,12 @@ struct Left {
 }
 
 /// Every way to take so many GPUs or instances, of any domain.
-fn ways(left: &Left, of_gpu: &[u8], demand: &Demand, profile: Option<(u8, &[u8])>) -> Vec<(Left, Vec<usize>)> {
+fn ways(
+    left: &Left,
+    of_gpu: &[u8],
+    demand: &Demand,
+    profile: Option<(u8, &[u8])>,
+) -> Vec<(Left, Vec<usize>)> {
     let mut ways = vec![(left.clone(), Vec::new())];
     for _ in 0..demand.gpus {
         let mut more = Vec::new();
@@ -131,7 +136,7 @@ fn ways(left: &Left, of_gpu: &[u8], demand: &Demand, profile: Option<(u8, &[u8])
             for gpu in 0..of_gpu.len() {
                 if let Some((width, starts)) = profile {
                     for start in starts {
-                        let mask = ((1_u16 << width) - 1 << start) as u8;
+                        let mask = (((1_u16 << width) - 1) << start) as u8;
                         let idle = left.slices[gpu] != 0 || left.gpus[gpu] == WHOLE_GPU;
                         if idle && left.slices[gpu] & mask == 0 {
                             let mut after = (left.clone(), [&taken[..], &[gpu]].concat());
@@ -369,6 +374,9 @@ fn a_profile_counts_as_its_memory_slices_on_the_model_where_they_are_fewest() {
     let profile = stock.profile_named("1g.10gb").unwrap();
     let [small, large, other] = [0, 1, 2].map(|model| ModelSet::NONE.with(crate::ModelIndex(model)));
     assert_eq!(stock.profile_milli(profile, ModelSet::ANY), Some(125));
-    assert_eq!([small, large, other].map(|of| stock.profile_milli(profile, of)), [Some(250), Some(125), None]);
+    assert_eq!(
+        [small, large, other].map(|of| stock.profile_milli(profile, of)),
+        [Some(250), Some(125), None]
+    );
     assert_eq!(stock.profile_named("1g.99gb"), None);
 }
