@@ -11,13 +11,13 @@ use crate::formats::Site;
 use crate::gpu::Attachment;
 use crate::index::ModelIndex;
 use crate::node::State;
-use crate::tenants::GPU;
+use crate::tenants::{GPU, Resource};
 
 /// What a finding is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
-    /// Quotas at the top of the tree sum to more GPUs than the pool has.
+    /// Quotas at the top of the tree sum to more GPUs, CPU or memory than the pool has.
     QuotaAbovePool,
     /// So much takes no work that those quotas cannot all be used.
     QuotaAboveHealthy,
@@ -55,6 +55,7 @@ pub struct Finding {
 pub fn check(site: &Site, fabric: Option<&Fabric>) -> Vec<Finding> {
     let mut findings = Vec::new();
     quotas(site, &mut findings);
+    other_quotas(site, &mut findings);
     nodes(site, &mut findings);
     if let Some(fabric) = fabric {
         ports(site, fabric, &mut findings);
@@ -81,6 +82,35 @@ fn quotas(site: &Site, findings: &mut Vec<Finding>) {
     };
     let message = format!("quotas sum to {} GPUs, and {has}", promised as f64 / GPU as f64);
     findings.push(Finding { severity, kind, place: names.join(", "), message, mend });
+}
+
+/// The same of CPU and memory, where there are limits of them.
+fn other_quotas(site: &Site, findings: &mut Vec<Finding>) {
+    let (pool, tenants) = (&site.pool, &site.tenants);
+    for resource in [Resource::Cpu, Resource::Memory] {
+        let tops = tenants.all().filter(|&tenant| tenants.parent(tenant).is_none());
+        let quotas = tops.filter_map(|top| Some((tenants.name(top), tenants.limits(resource, top)?.quota?)));
+        let (names, quotas): (Vec<_>, Vec<_>) = quotas.unzip();
+        let of_node = |node| match resource {
+            Resource::Memory => pool.node_memory_mib(node),
+            _ => pool.numa_cpu_milli(node).iter().map(|&cpu| u64::from(cpu)).sum(),
+        };
+        let has = pool.nodes().map(of_node).fold(0, u64::saturating_add);
+        let promised = quotas.iter().sum::<u64>();
+        if promised > has {
+            findings.push(Finding {
+                severity: Severity::Critical,
+                kind: Kind::QuotaAbovePool,
+                place: names.join(", "),
+                message: format!(
+                    "quotas sum to {}, and the pool has {}",
+                    resource.show(promised),
+                    resource.show(has)
+                ),
+                mend: "lower the quotas at the top of the tree",
+            });
+        }
+    }
 }
 
 fn nodes(site: &Site, findings: &mut Vec<Finding>) {
@@ -225,6 +255,8 @@ mod tests {
     fn promises_that_cannot_be_kept_are_found() {
         let tenant = "[[tenant]]\nname = \"all\"\nquota = 4.001\n";
         assert_eq!(kinds(&format!("{NODE}{tenant}"), None), [(Kind::QuotaAbovePool, "all".to_owned())]);
+        let cores = "[[tenant]]\nname = \"all\"\nquota = 4\ncpu-quota = 16.5\nmemory-quota-mib = 2\n";
+        assert_eq!(kinds(&format!("{NODE}{cores}"), None), [(Kind::QuotaAbovePool, "all".to_owned())]);
         let failed =
             "[[gpu]]\nnode = \"n2\"\ngpu = 1\nstate = \"failed\"\n[[tenant]]\nname = \"all\"\nquota = 4\n";
         let found = kinds(&format!("{NODE}{failed}"), None);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::formats::Site;
 use crate::node::State;
 use crate::slices::Partition;
-use crate::tenants::GPU;
+use crate::tenants::{GPU, Limits, Resource};
 
 /// How many are in each state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -80,8 +80,23 @@ pub struct TenantSummary {
     pub borrowing_limit: Option<f64>,
     /// What others may use of it while it is idle.
     pub lends: f64,
+    /// The same of CPU in cores; nothing where there are no limits of it.
+    pub cpu: Option<LimitsSummary>,
+    /// The same of memory in MiB; nothing where there are no limits of it.
+    pub memory_mib: Option<LimitsSummary>,
     /// Its weight.
     pub weight: u32,
+}
+
+/// What a tenant may hold of CPU or memory.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct LimitsSummary {
+    /// What is its own.
+    pub quota: f64,
+    /// The most beyond that.
+    pub borrowing_limit: Option<f64>,
+    /// What others may use of it while it is idle.
+    pub lends: f64,
 }
 
 /// One reservation; the amount is GPUs.
@@ -196,6 +211,15 @@ pub fn summarize(site: &Site) -> Summary {
     }
 }
 
+fn limits_of(limits: Limits, unit: f64) -> LimitsSummary {
+    let amount = |amount: u64| amount as f64 / unit;
+    LimitsSummary {
+        quota: amount(limits.quota.unwrap_or(0)),
+        borrowing_limit: limits.borrowing.map(amount),
+        lends: amount(limits.lending.unwrap_or(0)),
+    }
+}
+
 fn tenants_of(site: &Site) -> Vec<TenantSummary> {
     let tenants = &site.tenants;
     let gpus = |amount: u64| amount as f64 / GPU as f64;
@@ -217,6 +241,8 @@ fn tenants_of(site: &Site) -> Vec<TenantSummary> {
             quota: gpus(tenants.quota(tenant)),
             borrowing_limit: tenants.borrowing_limit(tenant).map(gpus),
             lends: gpus(tenants.lends(tenant)),
+            cpu: tenants.limits(Resource::Cpu, tenant).map(|limits| limits_of(limits, 1000.0)),
+            memory_mib: tenants.limits(Resource::Memory, tenant).map(|limits| limits_of(limits, 1.0)),
             weight: tenants.weight(tenant),
         });
         stack.extend(children[tenant.index()].iter().map(|&child| (child, depth + 1)));

@@ -2,6 +2,7 @@
 
 use pool::TenantIndex;
 use pool::stock::{Demand, MOST_INSTANCES};
+use pool::tenants::{Amounts, Resource};
 
 use fabric::index;
 
@@ -99,6 +100,11 @@ impl Job {
     pub fn gpu_milli(&self, parts: u32) -> u64 {
         u64::from(parts) * u64::from(self.demand.gpu_milli_total())
     }
+
+    /// What so many of its parts count for quotas.
+    pub fn amounts(&self, parts: u32) -> Amounts {
+        self.demand.amounts().times(parts.into())
+    }
 }
 
 /// Why a job is not taken. Nothing was changed.
@@ -128,11 +134,15 @@ pub enum Refusal {
     Tenant,
     /// Its tenant could never hold so much.
     #[error(
-        "it wants {wanted} thousandths of a GPU, and {tenant} may never hold more than {most}: {because}"
+        "it wants {}, and {tenant} may never hold more than {}: {because}",
+        resource.show(*wanted),
+        resource.show(*most)
     )]
     Quota {
         /// The tenant.
         tenant: String,
+        /// What there is too little of.
+        resource: Resource,
         /// What the job wants.
         wanted: u64,
         /// The most that the tenant may hold.

@@ -8,7 +8,7 @@ use jiff::civil::Time;
 use pool::calendar::{Calendar, Days, Window};
 use pool::formats::{Equipment, from_fabric};
 use pool::stock::{Capacity, Demand, WHOLE_GPU};
-use pool::tenants::{Tenants, Wanted};
+use pool::tenants::{Resource, Tenants, Wanted};
 use pool::{Pool, Stock, TenantIndex};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
@@ -145,7 +145,7 @@ fn a_gang_beyond_its_quota_is_refused_and_never_started_in_part() {
     let refusal = scheduler.submit(of(1, gang("wide", 3, 8)), 0).unwrap_err();
     assert_eq!(
         refusal.to_string(),
-        "it wants 24000 thousandths of a GPU, and a may never hold more than 16000: the borrowing limit of a is in the way"
+        "it wants 24 GPUs, and a may never hold more than 16 GPUs: the borrowing limit of a is in the way"
     );
     let first = scheduler.submit(of(1, gang("first", 1, 8)), 0).unwrap();
     let second = scheduler.submit(of(1, gang("second", 2, 8)), 0).unwrap();
@@ -153,7 +153,7 @@ fn a_gang_beyond_its_quota_is_refused_and_never_started_in_part() {
     assert!(scheduler.grants(second).is_empty());
     assert_eq!(
         scheduler.explain(second, 0).unwrap().wait,
-        Some(Wait::Quota { wanted: 16_000, available: 8000 })
+        Some(Wait::Quota { resource: Resource::Gpu, wanted: 16_000, available: 8000 })
     );
     scheduler.ended(first, true, 5).unwrap();
     assert_eq!(started(&scheduler.decide(5)), [second]);

@@ -280,6 +280,7 @@ proptest! {
                 }
             }
             let decisions = scheduler.decide(now_ms);
+            let quiet = decisions.is_empty();
             started += decisions.iter().filter(|decision| matches!(decision, Decision::Start { .. })).count();
             for decision in decisions {
                 if let Decision::Stop { job, .. } = decision {
@@ -295,7 +296,7 @@ proptest! {
             let running = taken.iter().find(|(job, _)| scheduler.phase(*job) == Some(Phase::Running));
             match running {
                 Some(&(job, _)) => scheduler.ended(job, true, now_ms).unwrap(),
-                None if next.len() == 0 => break,
+                None if next.len() == 0 && quiet => break,
                 None => {}
             }
         }

@@ -17,7 +17,7 @@ use crate::index::GpuIndex;
 use crate::node::{Gpu, Health, Node, Pool, State};
 use crate::reservations::{Reservation, Reservations};
 use crate::slices::Slices;
-use crate::tenants::{self, Tenants, Wanted};
+use crate::tenants::{self, Limits, Resource, Tenants, Wanted};
 
 /// What the first line that is no comment begins with.
 pub const MARK: &str = "heddle-pool";
@@ -103,6 +103,12 @@ struct Tenant {
     quota: f64,
     borrowing_limit: Option<f64>,
     lending_limit: Option<f64>,
+    cpu_quota: Option<f64>,
+    cpu_borrowing_limit: Option<f64>,
+    cpu_lending_limit: Option<f64>,
+    memory_quota_mib: Option<u64>,
+    memory_borrowing_limit_mib: Option<u64>,
+    memory_lending_limit_mib: Option<u64>,
     #[serde(default = "one")]
     weight: u32,
 }
@@ -355,6 +361,7 @@ fn amount(place: Place<'_>, at: usize, key: &str, gpus: f64) -> Result<u64, Form
 
 fn tenants_of(place: Place<'_>, list: &[Spanned<Tenant>]) -> Result<Tenants, FormatError> {
     let mut wanted = Vec::with_capacity(list.len());
+    let (mut cpu, mut memory) = (Vec::with_capacity(list.len()), Vec::with_capacity(list.len()));
     for entry in list {
         let (at, tenant) = (entry.span().start, entry.get_ref());
         let limit = |key: &str, gpus: Option<f64>| gpus.map(|gpus| amount(place, at, key, gpus)).transpose();
@@ -366,11 +373,37 @@ fn tenants_of(place: Place<'_>, list: &[Spanned<Tenant>]) -> Result<Tenants, For
             lending_limit: limit("lending-limit", tenant.lending_limit)?,
             weight: tenant.weight,
         });
+        let cores = |key: &str, cores: Option<f64>| {
+            let amount = |cores: f64| {
+                milli(cores).filter(|&amount| amount <= tenants::MAX_AMOUNT).ok_or_else(|| {
+                    let mend = "cores are a number from 0 on, with up to three decimals";
+                    place.error(at, format!("{key} = {cores}"), mend)
+                })
+            };
+            cores.map(amount).transpose()
+        };
+        cpu.push(Limits {
+            quota: cores("cpu-quota", tenant.cpu_quota)?,
+            borrowing: cores("cpu-borrowing-limit", tenant.cpu_borrowing_limit)?,
+            lending: cores("cpu-lending-limit", tenant.cpu_lending_limit)?,
+        });
+        memory.push(Limits {
+            quota: tenant.memory_quota_mib,
+            borrowing: tenant.memory_borrowing_limit_mib,
+            lending: tenant.memory_lending_limit_mib,
+        });
     }
-    Tenants::new(wanted).map_err(|error| {
+    let error = |error: tenants::TreeError| {
         let at = list.get(error.tenant).map_or(0, |entry| entry.span().start);
         place.error(at, error.what, error.mend)
-    })
+    };
+    let mut tree = Tenants::new(wanted).map_err(error)?;
+    for (resource, limits) in [(Resource::Cpu, cpu), (Resource::Memory, memory)] {
+        if limits.iter().any(|limits| *limits != Limits::default()) {
+            tree = tree.with_limits(resource, limits).map_err(error)?;
+        }
+    }
+    Ok(tree)
 }
 
 fn reservations_of(

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::mig::{Instances, MOST_INSTANCES, ProfileIndex};
 use crate::index::{ModelIndex, NodeIndex};
+use crate::tenants::Amounts;
 
 /// Thousandths that a whole GPU has.
 pub const WHOLE_GPU: u16 = 1000;
@@ -212,6 +213,15 @@ impl Demand {
         Self { numa, ..*self }
     }
 
+    /// What it counts for quotas.
+    pub fn amounts(&self) -> Amounts {
+        Amounts {
+            gpu_milli: u64::from(self.gpu_milli_total()),
+            cpu_milli: u64::from(self.cpu_milli),
+            memory_mib: u64::from(self.memory_mib),
+        }
+    }
+
     /// Thousandths of GPUs in all.
     pub const fn gpu_milli_total(&self) -> u32 {
         self.gpus as u32 * self.gpu_milli as u32
@@ -266,6 +276,15 @@ impl Grant {
     /// How many GPUs or instances.
     pub fn count(&self) -> u32 {
         self.instances.map_or(self.gpus.len(), Instances::len)
+    }
+
+    /// What it counts for quotas.
+    pub fn amounts(&self) -> Amounts {
+        Amounts {
+            gpu_milli: self.gpu_milli_total(),
+            cpu_milli: u64::from(self.cpu_milli),
+            memory_mib: u64::from(self.memory_mib),
+        }
     }
 
     /// Thousandths of GPUs that it counts in all.

@@ -73,7 +73,7 @@ impl Scheduler {
         let wanted = &self.entries[job.index()].job;
         let amount = wanted.gpu_milli(wanted.parts);
         let quota = wanted.tenant.filter(|_| !self.tenants.is_empty());
-        if quota.is_some_and(|tenant| self.tenants.available(tenant) < amount)
+        if quota.is_some_and(|tenant| self.tenants.lacks(tenant, wanted.amounts(wanted.parts)).is_some())
             || amount > self.cluster.stock().gpu_free_total_milli()
         {
             return None;

@@ -56,9 +56,7 @@ impl Scheduler {
         };
         let entry = &self.entries[job.index()];
         let here = entry.grants.iter().filter(|other| other.node == grant.node).count();
-        if entry.job.most_a_node.is_some_and(|most| here >= most as usize)
-            || self.charge(job, amount).is_err()
-        {
+        if entry.job.most_a_node.is_some_and(|most| here >= most as usize) || self.charge(job, 1).is_err() {
             return None;
         }
         // The policy chooses only where there is room.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use pool::NodeIndex;
+use pool::tenants::Resource;
 use serde::Serialize;
 
 use super::elsewhere::Elsewhere;
@@ -20,9 +21,11 @@ pub enum Wait {
     Jobs(Vec<JobIndex>),
     /// Its tenant may not hold so much now.
     Quota {
-        /// Thousandths of a GPU that it wants.
+        /// What there is too little of: GPUs and CPU in thousandths, memory in MiB.
+        resource: Resource,
+        /// How much it wants.
         wanted: u64,
-        /// Thousandths of a GPU that the tenant may take.
+        /// How much the tenant may take.
         available: u64,
     },
     /// The time of the week gives its kind of work no more until it would end.
@@ -139,9 +142,9 @@ impl Scheduler {
         }
         let wanted = entry.job.gpu_milli(entry.job.parts);
         if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
-            let available = self.tenants.available(tenant);
-            if available < wanted {
-                return Wait::Quota { wanted, available };
+            let amounts = entry.job.amounts(entry.job.parts);
+            if let Some((resource, available)) = self.tenants.lacks(tenant, amounts) {
+                return Wait::Quota { resource, wanted: amounts.of(resource), available };
             }
         }
         let until_ms = entry.left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
@@ -188,11 +191,11 @@ impl fmt::Display for Wait {
                 write!(f, "it waits for {} other jobs, first number", jobs.len())?;
                 jobs.first().map_or(Ok(()), |job| write!(f, " {}", job.0))
             }
-            Self::Quota { wanted, available } => write!(
+            Self::Quota { resource, wanted, available } => write!(
                 f,
-                "its tenant may take {} GPUs more now, and it wants {}",
-                gpus(*available),
-                gpus(*wanted)
+                "its tenant may take {} more now, and it wants {}",
+                resource.show(*available),
+                resource.show(*wanted)
             ),
             Self::Turn { wanted, available } => write!(
                 f,

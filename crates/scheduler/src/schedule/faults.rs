@@ -70,7 +70,7 @@ impl Scheduler {
         self.release(&lost);
         self.discharge(job, &lost, false);
         // No more is charged than was given back.
-        let _ = self.charge(job, self.entries[job.index()].job.gpu_milli(grants.len() as u32));
+        let _ = self.charge(job, grants.len() as u32);
         let held = &mut self.entries[job.index()].grants;
         held.retain(|grant| grant.node != node);
         held.extend(grants.iter().copied());

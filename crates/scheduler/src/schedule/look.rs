@@ -172,7 +172,7 @@ impl Scheduler {
         let shape = entry.shape;
         let amount = entry.job.gpu_milli(parts);
         let tenant = entry.job.tenant.filter(|_| !self.tenants.is_empty());
-        if tenant.is_some_and(|tenant| self.tenants.available(tenant) < amount) {
+        if tenant.is_some_and(|tenant| self.tenants.lacks(tenant, entry.job.amounts(parts)).is_some()) {
             return Tried::Quota;
         }
         let until_ms = entry.left_ms.map_or(UNKNOWN_MS, |left| now_ms.saturating_add(left));
@@ -270,9 +270,8 @@ impl Scheduler {
     /// A job has its places: counts it as running.
     fn start(&mut self, job: JobIndex, grants: Grants, now_ms: u64, until_ms: u64, look: &mut Look) {
         self.unqueue(job);
-        let amount = self.entries[job.index()].job.gpu_milli(grants.len() as u32);
         // That there is so much was looked at before a place was sought.
-        let _ = self.charge(job, amount);
+        let _ = self.charge(job, grants.len() as u32);
         let entry = &mut self.entries[job.index()];
         entry.phase = Phase::Running;
         entry.started_ms = now_ms;

@@ -341,11 +341,10 @@ impl Scheduler {
         if !self.tenants.is_empty() {
             let tenant = job.tenant.filter(|tenant| tenant.index() < self.tenants.len());
             let tenant = tenant.ok_or(Refusal::Tenant)?;
-            let wanted = job.gpu_milli(job.parts);
-            let (most, because) = self.tenants.most(tenant);
-            if wanted > most {
-                let tenant = self.tenants.name(tenant).to_owned();
-                return Err(Refusal::Quota { tenant, wanted, most, because });
+            let amounts = job.amounts(job.parts);
+            if let Some((resource, most, because)) = self.tenants.never(tenant, amounts) {
+                let (tenant, wanted) = (self.tenants.name(tenant).to_owned(), amounts.of(resource));
+                return Err(Refusal::Quota { tenant, resource, wanted, most, because });
             }
         }
         let class = self.classes.class(demand);
@@ -529,9 +528,10 @@ impl Scheduler {
         self.waiting.remove(self.place_in_queue(job));
     }
 
-    fn charge(&mut self, job: JobIndex, amount: u64) -> Result<(), ChargeError> {
-        match self.entries[job.index()].job.tenant.filter(|_| !self.tenants.is_empty()) {
-            Some(tenant) => self.tenants.charge(tenant, amount),
+    fn charge(&mut self, job: JobIndex, parts: u32) -> Result<(), ChargeError> {
+        let job = &self.entries[job.index()].job;
+        match job.tenant.filter(|_| !self.tenants.is_empty()) {
+            Some(tenant) => self.tenants.charge(tenant, job.amounts(parts)),
             None => Ok(()),
         }
     }
@@ -557,9 +557,8 @@ impl Scheduler {
             turns.count(entry.job.work, amount, fixed, false);
         }
         if let Some(tenant) = entry.job.tenant.filter(|_| !self.tenants.is_empty()) {
-            let amount = entry.job.gpu_milli(grants.len() as u32);
             // What was charged can be given back.
-            let _ = self.tenants.release(tenant, amount);
+            let _ = self.tenants.release(tenant, entry.job.amounts(grants.len() as u32));
             self.shares.count(&self.tenants, tenant, grants, false);
         }
     }

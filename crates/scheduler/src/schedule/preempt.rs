@@ -9,7 +9,7 @@
 //! is spared. The room is promised to the job, so that nobody else comes between.
 
 use pool::stock::Grant;
-use pool::tenants::Tenants;
+use pool::tenants::{Amounts, Tenants};
 use pool::{NodeIndex, Stock, TenantIndex};
 
 use super::place::{self, Grants};
@@ -53,8 +53,8 @@ impl<'a> Trial<'a> {
         Self { wanted, locality, tenants, stock, room, total }
     }
 
-    fn amount(&self) -> u64 {
-        self.wanted.gpu_milli(self.wanted.parts)
+    fn amounts(&self) -> Amounts {
+        self.wanted.amounts(self.wanted.parts)
     }
 
     fn tenant(&self) -> Option<TenantIndex> {
@@ -62,7 +62,7 @@ impl<'a> Trial<'a> {
     }
 
     fn quota_suffices(&self) -> bool {
-        self.tenant().is_none_or(|tenant| self.tenants.available(tenant) >= self.amount())
+        self.tenant().is_none_or(|tenant| self.tenants.lacks(tenant, self.amounts()).is_none())
     }
 
     fn seats(&self) -> Option<Grants> {
@@ -83,11 +83,11 @@ impl<'a> Trial<'a> {
     /// Takes from a victim, if its place is still to be had.
     fn take(&mut self, victim: &Victim) -> bool {
         if let Some(tenant) = victim.tenant {
-            if victim.rank.0 == 1 && !borrows(&self.tenants, tenant) {
+            if victim.rank.0 == 1 && !self.tenants.is_in_debt(tenant) {
                 return false;
             }
-            let amount = victim.grants.iter().map(Grant::gpu_milli_total).sum();
-            if self.tenants.release(tenant, amount).is_err() {
+            let amounts: Amounts = victim.grants.iter().map(Grant::amounts).sum();
+            if self.tenants.release(tenant, amounts).is_err() {
                 return false;
             }
         }
@@ -103,8 +103,8 @@ impl<'a> Trial<'a> {
         if self.stock.allocate_all(&victim.grants).is_err() {
             return false;
         }
-        let amount = victim.grants.iter().map(Grant::gpu_milli_total).sum();
-        if victim.tenant.is_some_and(|tenant| self.tenants.charge(tenant, amount).is_err()) {
+        let amounts: Amounts = victim.grants.iter().map(Grant::amounts).sum();
+        if victim.tenant.is_some_and(|tenant| self.tenants.charge(tenant, amounts).is_err()) {
             for grant in &victim.grants {
                 let _ = self.stock.release(grant);
             }
@@ -115,7 +115,7 @@ impl<'a> Trial<'a> {
             return true;
         }
         if let Some(tenant) = victim.tenant {
-            let _ = self.tenants.release(tenant, amount);
+            let _ = self.tenants.release(tenant, amounts);
         }
         for grant in &victim.grants {
             let _ = self.stock.release(grant);
@@ -123,16 +123,6 @@ impl<'a> Trial<'a> {
         self.count(&victim.grants);
         false
     }
-}
-
-/// Whether a tenant, or one above it, holds more than its quota.
-fn borrows(tenants: &Tenants, tenant: TenantIndex) -> bool {
-    std::iter::successors(Some(tenant), |&tenant| tenants.parent(tenant)).any(|at| tenants.borrowed(at) > 0)
-}
-
-/// Whether a tenant would hold no more than its quota with so much more.
-fn within_quota(tenants: &Tenants, tenant: TenantIndex, amount: u64) -> bool {
-    tenants.held(tenant).saturating_add(amount) <= tenants.quota(tenant)
 }
 
 impl Scheduler {
@@ -145,14 +135,14 @@ impl Scheduler {
         for entry in self.running.iter().map(|(_, job)| &self.entries[job.index()]) {
             if let (Phase::Stopping { .. }, Some(tenant)) = (entry.phase, entry.job.tenant) {
                 // What was charged can be given back.
-                let _ = tenants.release(tenant, entry.job.gpu_milli(entry.grants.len() as u32));
+                let _ = tenants.release(tenant, entry.job.amounts(entry.grants.len() as u32));
             }
         }
         for promise in self.promises.all().iter().filter(|promise| promise.pinned) {
             let job = &self.entries[promise.job.index()].job;
             if let Some(tenant) = job.tenant {
                 // Where it may no longer hold so much, it will not start.
-                let _ = tenants.charge(tenant, job.gpu_milli(job.parts));
+                let _ = tenants.charge(tenant, job.amounts(job.parts));
             }
         }
         tenants
@@ -162,11 +152,13 @@ impl Scheduler {
     fn victims(&self, job: JobIndex, tenants: &Tenants, now_ms: u64) -> Vec<Victim> {
         let wanted = &self.entries[job.index()].job;
         let tenant = wanted.tenant.filter(|_| !tenants.is_empty());
-        let amount = wanted.gpu_milli(wanted.parts);
-        let entitled = tenant.is_none_or(|tenant| within_quota(tenants, tenant, amount))
+        let (amount, amounts) = (wanted.gpu_milli(wanted.parts), wanted.amounts(wanted.parts));
+        let entitled = tenant.is_none_or(|tenant| tenants.within_quota(tenant, amounts))
             && self.turns.as_ref().is_none_or(|turns| turns.within_share(wanted.work, amount, now_ms));
         let borrowers: Vec<TenantIndex> = tenant.map_or(Vec::new(), |tenant| {
-            tenants.borrowers(tenant).into_iter().map(|offer| offer.tenant).collect()
+            let of = |resource| tenants.borrowers(resource, tenant);
+            let wanted = tenants.limited().filter(|&resource| amounts.of(resource) > 0);
+            wanted.flat_map(of).map(|offer| offer.tenant).collect()
         });
         let mut victims = Vec::new();
         for &other in &self.yielding {
@@ -190,7 +182,7 @@ impl Scheduler {
             let by_turn =
                 |turns: &Turns| entry.job.work != wanted.work && turns.borrows(entry.job.work, now_ms);
             let in_debt = in_debt || self.turns.as_ref().is_some_and(by_turn);
-            let own_debt = theirs.is_some_and(|tenant| borrows(tenants, tenant));
+            let own_debt = theirs.is_some_and(|tenant| tenants.is_in_debt(tenant));
             let rank = if entitled && in_debt {
                 (1, entry.job.priority)
             } else if entry.job.priority < wanted.priority && (entitled || own_debt) {

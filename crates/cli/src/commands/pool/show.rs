@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use pool::calendar::{Calendar, Turn};
 use pool::formats::Format;
-use pool::summary::{self, ModelSummary, States, Summary};
+use pool::summary::{self, LimitsSummary, ModelSummary, States, Summary, TenantSummary};
 use serde::Serialize;
 
 use super::source::Source;
@@ -173,13 +173,32 @@ fn models(models: &[ModelSummary]) -> Table {
     table
 }
 
+type Limited = fn(&TenantSummary) -> Option<LimitsSummary>;
+
+fn of_cpu(tenant: &TenantSummary) -> Option<LimitsSummary> {
+    tenant.cpu
+}
+
+fn of_memory(tenant: &TenantSummary) -> Option<LimitsSummary> {
+    tenant.memory_mib
+}
+
 fn tenants(summary: &Summary) -> String {
     let mut text = String::new();
     if !summary.tenants.is_empty() {
-        let mut table = Table::new([Side::Left, Side::Right, Side::Right, Side::Right, Side::Right]);
-        table.row(["tenant", "quota", "borrows", "lends", "weight"]);
+        // CPU and memory where anybody has limits of them.
+        let limited: Vec<(&str, Limited)> = [("cores", of_cpu as Limited), ("MiB", of_memory)]
+            .into_iter()
+            .filter(|(_, limits)| summary.tenants.iter().any(|tenant| limits(tenant).is_some()))
+            .collect();
+        let mut sides = vec![Side::Left, Side::Right, Side::Right, Side::Right, Side::Right];
+        sides.extend(std::iter::repeat_n(Side::Right, limited.len()));
+        let mut table = Table::new(sides);
+        let mut titles = vec!["tenant", "quota", "borrows", "lends", "weight"];
+        titles.extend(limited.iter().map(|(title, _)| title));
+        table.row(titles);
         for tenant in &summary.tenants {
-            table.row([
+            let mut row = vec![
                 format!("{}{}", "  ".repeat(tenant.depth), tenant.name),
                 tenant.quota.to_string(),
                 match (tenant.borrowing_limit, &tenant.parent) {
@@ -189,7 +208,13 @@ fn tenants(summary: &Summary) -> String {
                 },
                 if tenant.parent.is_some() { tenant.lends.to_string() } else { String::new() },
                 tenant.weight.to_string(),
-            ]);
+            ];
+            row.extend(
+                limited.iter().map(|(_, limits)| {
+                    limits(tenant).map_or(String::new(), |limits| limits.quota.to_string())
+                }),
+            );
+            table.row(row);
         }
         text.push('\n');
         text.push_str(&table.render(2));
