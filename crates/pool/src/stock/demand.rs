@@ -142,6 +142,15 @@ impl NumaWant {
         Self::ALL.iter().find(|(want, _)| *want == self).map_or("", |(_, word)| word)
     }
 
+    /// It in words that go behind `a part`.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Anywhere => "anywhere on its node",
+            Self::One | Self::PreferOne => "in one NUMA domain",
+            Self::Beside | Self::PreferBeside => "with its CPU and memory in the NUMA domains of its GPUs",
+        }
+    }
+
     /// Whether a node that cannot keep it is no place at all.
     pub const fn is_required(self) -> bool {
         matches!(self, Self::One | Self::Beside)

@@ -10,13 +10,21 @@ pub fn why_never(stock: &Stock, demand: &Demand, parts: u32) -> Option<String> {
     let nodes: Vec<_> = stock.nodes().collect();
     let idle = stock.reordered(&nodes);
     let states = || idle.nodes().map(|node| State::of(&idle, node, 0));
-    let room: u64 = if demand.is_plain() {
-        states().map(|state| u64::from(state.copies(demand))).sum()
-    } else {
-        idle.nodes().map(|node| u64::from(Room::of(&idle, node).copies(demand))).sum()
+    let room_for = |demand: &Demand| -> u64 {
+        if demand.is_plain() {
+            states().map(|state| u64::from(state.copies(demand))).sum()
+        } else {
+            idle.nodes().map(|node| u64::from(Room::of(&idle, node).copies(demand))).sum()
+        }
     };
+    let room = room_for(demand);
     if room >= u64::from(parts) {
         return None;
+    }
+    let anywhere = Demand { numa: NumaWant::Anywhere, ..*demand };
+    if room > 0 && room_for(&anywhere) >= u64::from(parts) {
+        let want = demand.numa.phrase();
+        return Some(format!("with each part {want} the cluster has room for {room} of its {parts} parts"));
     }
     if room > 0 {
         return Some(format!("the cluster has room for {room} of its {parts} parts"));

@@ -1,6 +1,7 @@
 //! Jobs that want the same: what has no room for one of them has none for the others.
 
 use pool::Stock;
+use pool::stock::{Demand, NumaWant};
 use rustc_hash::FxHashMap;
 
 use super::place;
@@ -66,7 +67,20 @@ fn never(job: &Job, stock: &Stock, locality: Option<&Locality>) -> Option<String
     }
     match locality {
         Some(locality) => {
-            can_ever(locality, &room, job.parts, &job.wants).err().map(|refusal| refusal.to_string())
+            let refusal = can_ever(locality, &room, job.parts, &job.wants).err()?.to_string();
+            // Other wants may be what makes the groups so small.
+            let would_fit = |other: &Job| {
+                let room = place::room(&stock.reordered(&nodes), other);
+                can_ever(locality, &room, job.parts, &job.wants).is_ok()
+            };
+            let spread = job.most_a_node.filter(|_| would_fit(&Job { most_a_node: None, ..job.clone() }));
+            let demand = Demand { numa: NumaWant::Anywhere, ..job.demand };
+            let within = job.demand.numa.is_required() && would_fit(&Job { demand, ..job.clone() });
+            Some(match spread {
+                Some(most) => format!("{refusal}, with {most} parts on a node at the most"),
+                None if within => format!("{refusal}, with each part {}", job.demand.numa.phrase()),
+                None => refusal,
+            })
         }
         None => job.wants.iter().find(|want| want.required).map(|want| {
             format!("it requires all its parts in one {}, and the fabric is not known", want.level.phrase())
