@@ -33,7 +33,8 @@ fn every_seed_is_told_and_read() {
 
 #[test]
 fn where_on_a_node_is_read_written_and_refused_by_line() {
-    let text = "submit_s,run_s,gpus,gpu_milli,mig,numa\n0,1,2,,1g.10gb,\n1,1,,,3g.40gb,prefer-one\n2,1,4,,,one\n3,1,1,500,,\n";
+    let text = "submit_s,run_s,gpus,gpu_milli,mig,numa,gpu_memory_mib\n0,1,2,,1g.10gb,,\n1,1,,,3g.40gb,prefer-one,\n\
+                2,1,4,,,one,\n3,1,1,500,,,9000\n";
     let trace = read("x.csv", text.as_bytes(), Format::Native, SKIP).unwrap();
     assert_eq!(trace.bad, []);
     assert_eq!(trace.profiles, ["1g.10gb", "3g.40gb"]);
@@ -41,6 +42,7 @@ fn where_on_a_node_is_read_written_and_refused_by_line() {
         trace.jobs.iter().map(|job| (job.gpus, job.gpu_milli, job.terms.numa.name())).collect();
     let expected = [(2, 125, "anywhere"), (1, 500, "prefer-one"), (4, 1000, "one"), (1, 500, "anywhere")];
     assert_eq!(wanted, expected);
+    assert_eq!(trace.jobs[3].terms.gpu_memory_mib, 9000);
     let again = scheduler::trace::native::write(&trace);
     assert_eq!(read("x.csv", again.as_bytes(), Format::Native, SKIP).unwrap(), trace);
     let table = "[[job]]\nsubmit_s = 0.0\nrun_s = 1.0\nmig = \"1g.10gb\"\ngpus = 2\n";

@@ -66,6 +66,8 @@ pub struct Stock {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 struct Fixed {
+    /// Memory of a GPU of each model, MiB; 0, or nothing, where it is not known.
+    gpu_memory_mib: Vec<u32>,
     domains: Domains,
     cuts: Cuts,
 }
@@ -84,7 +86,8 @@ impl Stock {
     pub fn of(pool: &Pool) -> Result<Self, StockError> {
         let mut stock = Self::new();
         for model in pool.models() {
-            stock.model_named(&model.name)?;
+            let index = stock.model_named(&model.name)?;
+            stock.set_gpu_memory(index, model.memory_mib);
         }
         for node in pool.nodes() {
             let of_node = |why: StockError| StockError::Node(pool.node_name(node).to_owned(), Box::new(why));
@@ -130,6 +133,38 @@ impl Stock {
         let cuts = Cuts::new(&self.models, catalog).ok_or(StockError::TooManyProfiles)?;
         Arc::make_mut(&mut self.fixed).cuts = cuts;
         Ok(())
+    }
+
+    /// Tells how much memory a GPU of a model has, in MiB; 0: not known.
+    pub fn set_gpu_memory(&mut self, model: ModelIndex, memory_mib: u32) {
+        let memory = &mut Arc::make_mut(&mut self.fixed).gpu_memory_mib;
+        memory.resize(memory.len().max(model.index() + 1), 0);
+        memory[model.index()] = memory_mib;
+    }
+
+    /// A demand of which each GPU, or share of one, has to have so much memory: models with less are none that will do, and a
+    /// share takes at least the part of the memory that it wants, on that of the models where it is largest. A model whose
+    /// memory is not known is bound by nothing.
+    #[must_use]
+    pub fn with_gpu_memory(&self, demand: &Demand, memory_mib: u32) -> Demand {
+        if demand.gpus == 0 || memory_mib == 0 {
+            return *demand;
+        }
+        let (mut models, mut gpu_milli) = (ModelSet::NONE, demand.gpu_milli);
+        let known = (0..self.models.len() as u32).map(ModelIndex);
+        for model in known.filter(|&model| demand.models.contains(model)) {
+            let has = self.fixed.gpu_memory_mib.get(model.index()).copied().unwrap_or(0);
+            if has > 0 && has < memory_mib {
+                continue;
+            }
+            models = models.with(model);
+            let part = (u64::from(memory_mib) * u64::from(WHOLE_GPU)).div_ceil(u64::from(has.max(1)));
+            if has > 0 {
+                // No more than a whole GPU, for it has as much.
+                gpu_milli = gpu_milli.max(part as u16);
+            }
+        }
+        Demand { models, gpu_milli, ..*demand }
     }
 
     /// The MIG profile of a name, if any model has it.
@@ -248,7 +283,9 @@ impl Stock {
             // What was put into one stock can be put into another that knows the same models.
             let _ = stock.add_node_of(&self.capacity(node), self.domains(node), self.domain_of_gpus(node));
         }
-        Arc::make_mut(&mut stock.fixed).cuts = self.fixed.cuts.clone();
+        let fixed = Arc::make_mut(&mut stock.fixed);
+        fixed.cuts = self.fixed.cuts.clone();
+        fixed.gpu_memory_mib = self.fixed.gpu_memory_mib.clone();
         stock
     }
 

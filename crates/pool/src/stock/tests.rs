@@ -29,6 +29,27 @@ fn a_share_is_never_granted_from_two_gpus_that_have_half_of_it() {
 }
 
 #[test]
+fn a_share_takes_its_part_of_the_memory_and_models_with_less_will_not_do() {
+    let mut stock = Stock::new();
+    for (name, memory_mib) in [("T4", 16_000), ("H100", 80_000), ("X", 0)] {
+        let model = stock.model_named(name).unwrap();
+        stock.set_gpu_memory(model, memory_mib);
+    }
+    let [t4, h100, x] = ["T4", "H100", "X"].map(|name| stock.find_model(name).unwrap());
+    let share = Demand { gpu_milli: 100, ..whole(1) };
+    let small = stock.with_gpu_memory(&share, 4000);
+    assert_eq!((small.gpu_milli, small.models), (250, ModelSet::NONE.with(t4).with(h100).with(x)));
+    let large = stock.with_gpu_memory(&share, 20_001);
+    assert_eq!((large.gpu_milli, large.models), (251, ModelSet::NONE.with(h100).with(x)));
+    let of_h100 = Demand { models: ModelSet::NONE.with(h100), ..share };
+    assert_eq!(stock.with_gpu_memory(&of_h100, 4000), of_h100);
+    assert_eq!(stock.with_gpu_memory(&of_h100, 80_001).models, ModelSet::NONE);
+    let several = stock.with_gpu_memory(&whole(2), 40_000);
+    assert_eq!((several.gpu_milli, several.models), (WHOLE_GPU, ModelSet::NONE.with(h100).with(x)));
+    assert_eq!(stock.reordered(&[]).with_gpu_memory(&share, 20_001), large);
+}
+
+#[test]
 fn a_pool_becomes_a_stock() {
     let text = "sn,cpu_milli,memory_mib,gpu,model\na,64000,1000,2,H100\nb,8000,500,0,\nc,8000,500,3,T4\n";
     let beside = crate::formats::Beside::default();

@@ -158,6 +158,7 @@ fn check_share(gpus: u16, gpu_milli: u16) -> Result<(), String> {
 struct WantedGpus<'a> {
     gpus: Option<u64>,
     gpu_milli: Option<u64>,
+    gpu_memory_mib: Option<u64>,
     mig: &'a str,
     numa: &'a str,
 }
@@ -166,6 +167,7 @@ impl WantedGpus<'_> {
     /// GPUs and thousandths of each, or instances and what each counts; with where they lie and the profile in the terms.
     fn read(self, gatherer: &mut Gatherer<'_>, terms: &mut Terms) -> Result<(u16, u16), String> {
         terms.numa = NumaWant::named(self.numa)?;
+        terms.gpu_memory_mib = csv::small(self.gpu_memory_mib.unwrap_or(0), "gpu_memory_mib")?;
         if self.mig.is_empty() {
             let gpus: u16 = csv::small(self.gpus.unwrap_or(0), "gpus")?;
             let whole = if gpus > 0 { u64::from(WHOLE_GPU) } else { 0 };
@@ -173,8 +175,10 @@ impl WantedGpus<'_> {
             check_share(gpus, gpu_milli)?;
             return Ok((gpus, gpu_milli));
         }
-        if self.gpu_milli.is_some() {
-            return Err("both mig and gpu_milli are given: an instance has its own share of a GPU".to_owned());
+        for (given, name) in [(self.gpu_milli, "gpu_milli"), (self.gpu_memory_mib, "gpu_memory_mib")] {
+            if given.is_some() {
+                return Err(format!("both mig and {name} are given: an instance has its own share of a GPU"));
+            }
         }
         let gpus: u16 = csv::small(self.gpus.unwrap_or(1), "gpus")?;
         if gpus == 0 || usize::from(gpus) > MOST_INSTANCES {
@@ -246,6 +250,8 @@ pub struct Terms {
     pub checkpoint: Option<Checkpoint>,
     /// Where on its node a part lies.
     pub numa: NumaWant,
+    /// Memory that each GPU of it, or its share of one, has to have, in MiB; 0: any.
+    pub gpu_memory_mib: u32,
     /// The MIG profile of which each of its GPUs is an instance: 0 none, else one more than the place in
     /// [`Trace::profiles`].
     pub mig: u32,
@@ -327,7 +333,7 @@ impl Trace {
                 };
                 let Some(name) = job.terms.mig.checked_sub(1).and_then(|at| self.profiles.get(at as usize))
                 else {
-                    return demand;
+                    return stock.with_gpu_memory(&demand, job.terms.gpu_memory_mib);
                 };
                 let profile = stock.profile_named(name);
                 match profile.and_then(|profile| Some((profile, stock.profile_milli(profile, models)?))) {

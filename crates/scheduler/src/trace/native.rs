@@ -17,6 +17,7 @@
 //! | `work` | `batch` comes to an end by itself, `service` serves until somebody ends it | `batch` |
 //! | `grace_s` | how long it takes to stop once it is told to, in seconds | 0 |
 //! | `numa` | where on its node a part lies: `one` NUMA domain, or CPU and memory `beside` its GPUs, each in their domain; `prefer-one`, `prefer-beside` | anywhere |
+//! | `gpu_memory_mib` | memory that each GPU, or the share of one, has to have: models with less will not do, and a share counts at least its part of the memory | any |
 //! | `mig` | the MIG profile of which each of `gpus` is an instance, as `1g.10gb`; `gpus` is 1 where it is left out | GPUs |
 //! | `checkpoint_s` | run time that is lost where it is stopped, in seconds | it must not be stopped |
 //! | `after` | names of jobs, with `\|` between them, that have to have done their work before it starts; they may stand anywhere in the file | none |
@@ -32,7 +33,7 @@ use super::csv::{Row, Table, small};
 use super::{Gatherer, Job, ReadOptions, Terms, Trace, WantedGpus};
 use crate::job::Work;
 
-const COLUMNS: [&str; 20] = [
+const COLUMNS: [&str; 21] = [
     "name",
     "submit_s",
     "run_s",
@@ -53,10 +54,11 @@ const COLUMNS: [&str; 20] = [
     "after",
     "numa",
     "mig",
+    "gpu_memory_mib",
 ];
 
 /// The place of the column that names others.
-const AFTER: usize = COLUMNS.len() - 3;
+const AFTER: usize = COLUMNS.len() - 4;
 
 /// Reads jobs.
 ///
@@ -105,6 +107,7 @@ fn job(
         _,
         numa,
         mig,
+        gpu_memory,
     ] = *columns;
     let submit_ms = row.time_ms(submit, "submit_s")?;
     let run_ms = row.time_ms(run, "run_s")?;
@@ -120,6 +123,7 @@ fn job(
     let wanted = WantedGpus {
         gpus: given(gpus, "gpus")?,
         gpu_milli: given(milli, "gpu_milli")?,
+        gpu_memory_mib: given(gpu_memory, "gpu_memory_mib")?,
         mig: row.get(mig),
         numa: row.get(numa),
     };
@@ -153,11 +157,14 @@ fn terms(
     Terms::new(gatherer.tenant(row.get(tenant)), (parts, most), row.get(work), times)
 }
 
-/// Writes jobs so that [`jobs`] reads the same. Where on a node they lie is told where any of them says so.
+/// Writes jobs so that [`jobs`] reads the same. What they want within a node is told where any of them
+/// says so.
 pub fn write(trace: &Trace) -> String {
-    let within = |job: &Job| job.terms.numa != NumaWant::Anywhere || job.terms.mig > 0;
+    let within = |Job { terms, .. }: &Job| {
+        terms.numa != NumaWant::Anywhere || terms.mig > 0 || terms.gpu_memory_mib > 0
+    };
     let within = trace.jobs.iter().any(within);
-    let columns = if within { &COLUMNS[..] } else { &COLUMNS[..COLUMNS.len() - 2] };
+    let columns = if within { &COLUMNS[..] } else { &COLUMNS[..=AFTER] };
     let mut text = columns.join(",") + "\n";
     let seconds = |ms: u64| ms as f64 / 1000.0;
     let length = |ms: Option<u64>| ms.map_or(String::new(), |ms| seconds(ms).to_string());
@@ -177,13 +184,14 @@ pub fn write(trace: &Trace) -> String {
             after += trace.jobs.get(link.other as usize).map_or("", |other| &other.name);
         }
         let models = trace.model_lists.get(job.models as usize).map_or(String::new(), |list| list.join("|"));
-        let Terms { tenant, more_parts, work, checkpoint, numa, mig } = job.terms;
+        let Terms { tenant, more_parts, work, checkpoint, numa, mig, gpu_memory_mib } = job.terms;
         let mig = mig.checked_sub(1).and_then(|at| trace.profiles.get(at as usize));
         // An instance has its own share of a GPU.
         let gpu_milli = if mig.is_some() { String::new() } else { job.gpu_milli.to_string() };
         let mig = mig.map_or("", String::as_str);
         let numa = if numa == NumaWant::Anywhere { "" } else { numa.name() };
-        let within = if within { format!(",{numa},{mig}") } else { String::new() };
+        let memory = if gpu_memory_mib > 0 { gpu_memory_mib.to_string() } else { String::new() };
+        let within = if within { format!(",{numa},{mig},{memory}") } else { String::new() };
         let tenant = tenant.checked_sub(1).and_then(|at| trace.tenants.get(at as usize));
         let tenant = tenant.map_or("", String::as_str);
         // What a job of another system leaves open stays open.

@@ -37,6 +37,7 @@ struct Written {
     after: Vec<String>,
     numa: String,
     mig: String,
+    gpu_memory_mib: Option<i64>,
 }
 
 impl Default for Written {
@@ -62,6 +63,7 @@ impl Default for Written {
             after: Vec::new(),
             numa: String::new(),
             mig: String::new(),
+            gpu_memory_mib: None,
         }
     }
 }
@@ -112,6 +114,7 @@ fn job(written: &Written, gatherer: &mut Gatherer<'_>) -> Result<Job, String> {
     let wanted = WantedGpus {
         gpus: written.gpus.map(|gpus| whole(gpus, "gpus")).transpose()?,
         gpu_milli: written.gpu_milli.map(|milli| whole(milli, "gpu_milli")).transpose()?,
+        gpu_memory_mib: written.gpu_memory_mib.map(|memory| whole(memory, "gpu_memory_mib")).transpose()?,
         mig: &written.mig,
         numa: &written.numa,
     };
