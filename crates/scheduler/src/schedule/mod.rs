@@ -32,7 +32,7 @@ use pool::stock::{Demand, Grant};
 use pool::tenants::{ChargeError, Tenants};
 use pool::{NodeIndex, Stock};
 
-use crate::job::{Job, JobIndex, Refusal};
+use crate::job::{Job, JobIndex, Refusal, Work};
 use crate::network::{Locality, Topology};
 use crate::placement::{ClassIndex, Classes, Cluster};
 use crate::policy::Policy;
@@ -392,6 +392,11 @@ impl Scheduler {
         self.entries.get(job.index()).map_or(0, |entry| entry.stops)
     }
 
+    /// How many jobs were ever submitted, whatever became of them.
+    pub fn submitted(&self) -> usize {
+        self.entries.len()
+    }
+
     /// How many jobs wait for room.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
@@ -511,8 +516,12 @@ impl Scheduler {
         }
     }
 
-    /// When a job comes before all others: it has waited too long, or would miss its deadline.
+    /// When a job comes before all others: it has waited too long, or would miss its deadline. Where the calendar gives
+    /// services a share of the pool, they come first at once: batch work that has waited too long has no claim on that share.
     fn due_ms(&self, entry: &Entry) -> u64 {
+        if entry.job.work == Work::Service && self.turns.is_some() {
+            return 0;
+        }
         let overdue_ms = entry.submitted_ms.saturating_add(self.config.overdue_ms);
         let Some(deadline_ms) = entry.job.deadline_ms else { return overdue_ms };
         let needed_ms = entry.left_ms.unwrap_or(0).saturating_add(self.config.deadline_lead_ms);

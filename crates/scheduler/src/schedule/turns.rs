@@ -4,7 +4,7 @@
 //! it the other may borrow, with jobs that can be stopped, and gives back when it is wanted. A batch job that cannot be
 //! stopped starts only if it fits into training's share until its end, so that it never stands in the way of a turn.
 //! In the lead time before a turn the one that will lose takes no more than it will have, and gives back what it has more:
-//! the room is free when the demand comes.
+//! the room is free when the demand comes. Where somebody foresees how much services will want, no more is freed than that.
 
 use pool::calendar::Calendar;
 
@@ -27,8 +27,10 @@ pub(super) struct Turns {
     held: [u64; 2],
     /// What batch jobs hold that cannot be stopped.
     fixed_milli: u64,
-    /// The turn that was drained for.
-    drained: Option<i64>,
+    /// The turn that was drained for, and what was training's own then.
+    drained: Option<(i64, u64)>,
+    /// What services are foreseen to hold, thousandths of a GPU.
+    foreseen_milli: Option<u64>,
 }
 
 fn at(work: Work) -> usize {
@@ -55,13 +57,18 @@ impl Turns {
         }
     }
 
-    /// What is a kind of work's own now; in the lead time before a turn, no more than after it.
+    /// What is a kind of work's own now; in the lead time before a turn, no more than after it. Training loses no more by the
+    /// turn than services are foreseen to want.
     pub(super) fn share(&self, work: Work, now_ms: u64) -> u64 {
         let now = self.seconds(now_ms);
         let share = self.of_percent(work, self.calendar.at(now).0);
-        match self.calendar.next_turn(now).filter(|turn| turn.drain_from <= now) {
-            Some(turn) => share.min(self.of_percent(work, turn.after_percent)),
-            None => share,
+        let Some(turn) = self.calendar.next_turn(now).filter(|turn| turn.drain_from <= now) else {
+            return share;
+        };
+        let after = self.of_percent(work, turn.after_percent);
+        match (work, self.foreseen_milli) {
+            (Work::Batch, Some(foreseen)) => share.min(after.max(self.total_milli.saturating_sub(foreseen))),
+            _ => share.min(after),
         }
     }
 
@@ -144,23 +151,48 @@ impl Scheduler {
     #[must_use]
     pub fn with_calendar(mut self, calendar: Calendar, epoch_s: i64) -> Self {
         let total_milli = self.cluster.stock().gpu_count() as u64 * 1000;
-        self.turns =
-            Some(Turns { calendar, epoch_s, total_milli, held: [0; 2], fixed_milli: 0, drained: None });
+        self.turns = Some(Turns {
+            calendar,
+            epoch_s,
+            total_milli,
+            held: [0; 2],
+            fixed_milli: 0,
+            drained: None,
+            foreseen_milli: None,
+        });
         self
     }
 
-    /// Once in the lead time before each turn: whoever will lose by it gives back what is beyond, what hurts least first.
+    /// Says what services will want in all soon, in thousandths of a GPU: the lead time before a turn frees no more for them
+    /// than that. Without it their whole share is freed. Nothing changes where there is no calendar.
+    pub fn foresee_services(&mut self, milli: u64) {
+        if let Some(turns) = &mut self.turns {
+            turns.foreseen_milli = Some(milli);
+        }
+    }
+
+    /// In the lead time before each turn whoever will lose by it gives back what is beyond, what hurts least first: once, and
+    /// again where more is foreseen to be wanted than before.
     pub(super) fn drain(&mut self, now_ms: u64, decisions: &mut Vec<Decision>) {
         let Some(turns) = &mut self.turns else { return };
         let now = turns.seconds(now_ms);
         let Some(turn) = turns.calendar.next_turn(now).filter(|turn| turn.drain_from <= now) else { return };
-        if turns.drained.replace(turn.at) == Some(turn.at) {
+        let left = turns.share(Work::Batch, now_ms);
+        if turns.drained.is_some_and(|(at, share)| at == turn.at && share <= left) {
             return;
         }
+        turns.drained = Some((turn.at, left));
         let turns = turns.clone();
         for work in [Work::Batch, Work::Service] {
             let share = turns.share(work, now_ms);
-            let mut held = turns.held[at(work)];
+            // What was told to stop is as good as gone.
+            let leaving = self
+                .running
+                .iter()
+                .map(|(_, job)| &self.entries[job.index()])
+                .filter(|entry| entry.job.work == work && matches!(entry.phase, Phase::Stopping { .. }));
+            let leaving: u64 = leaving.map(|entry| entry.job.gpu_milli(entry.grants.len() as u32)).sum();
+            let mut held = turns.held[at(work)].saturating_sub(leaving);
             let mut yielding: Vec<(i32, u64, JobIndex)> = self
                 .yielding
                 .iter()

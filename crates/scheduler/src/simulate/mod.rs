@@ -2,8 +2,11 @@
 //!
 //! How long a job really runs is its *work*: run time with the parts that it needs. With more parts it is done as much
 //! sooner. A job that is told to stop uses its whole grace, and then still has to do what was left and what stopping cost.
+//!
+//! What is decided outside of the queue, such as how many replicas a service has, comes from an [`Outside`].
 
 mod outcome;
+mod outside;
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,6 +15,7 @@ use crate::job::{Job, JobIndex, Refusal};
 use crate::schedule::{Decision, Scheduler};
 
 pub use outcome::{Course, Figures, Moment, Outcome, Spread};
+pub use outside::{Nobody, Outside};
 
 /// A job that comes.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,12 +88,27 @@ struct Progress {
     generation: u32,
     needed: u32,
     parts: u32,
-    arrival: u32,
+    /// Its place among the arrivals; nothing where it came from outside, and so ends by no time of its own.
+    arrival: Option<u32>,
     started_ms: Option<u64>,
     stop_cost_ms: u64,
 }
 
 impl Progress {
+    /// Of a job from outside.
+    fn endless(now_ms: u64) -> Self {
+        Self {
+            left_ms: u64::MAX,
+            since_ms: now_ms,
+            generation: 0,
+            needed: 1,
+            parts: 0,
+            arrival: None,
+            started_ms: None,
+            stop_cost_ms: 0,
+        }
+    }
+
     /// Counts the work done until now.
     fn advance(&mut self, now_ms: u64) {
         let passed = now_ms - self.since_ms;
@@ -119,8 +138,28 @@ pub fn simulate(
 
 /// The same while somebody watches.
 pub fn watched<W: Watch>(
+    scheduler: Scheduler,
+    arrivals: &[Arrival],
+    progress: &mut dyn FnMut(usize),
+    watch: &mut W,
+) -> (Outcome, Scheduler) {
+    run(scheduler, arrivals, &mut Nobody::default(), progress, watch)
+}
+
+/// The same with somebody who decides from outside, until the time at which it is over where that one says so.
+pub fn simulate_beside(
+    scheduler: Scheduler,
+    arrivals: &[Arrival],
+    outside: &mut dyn Outside,
+    progress: &mut dyn FnMut(usize),
+) -> (Outcome, Scheduler) {
+    run(scheduler, arrivals, outside, progress, &mut ())
+}
+
+fn run<W: Watch>(
     mut scheduler: Scheduler,
     arrivals: &[Arrival],
+    outside: &mut dyn Outside,
     progress: &mut dyn FnMut(usize),
     watch: &mut W,
 ) -> (Outcome, Scheduler) {
@@ -136,10 +175,17 @@ pub fn watched<W: Watch>(
         let coming = arrivals.get(next).map(|arrival| arrival.at_ms.max(now_ms));
         let happening = run.events.peek().map(|Reverse((at_ms, ..))| *at_ms);
         let wake = scheduler.wake_ms(now_ms).map(|at_ms| at_ms.max(now_ms + 1));
-        let Some(then_ms) = [coming, happening, wake].into_iter().flatten().min() else { break };
+        let acting = outside.next_ms().map(|at_ms| at_ms.max(now_ms));
+        let Some(then_ms) = [coming, happening, wake, acting].into_iter().flatten().min() else { break };
+        let over_ms = outside.over_ms();
+        let then_ms = over_ms.map_or(then_ms, |over_ms| then_ms.min(over_ms));
         run.outcome.pass(&scheduler, now_ms, then_ms);
         watch.passes(&scheduler, now_ms, then_ms);
+        outside.pass(&scheduler, now_ms, then_ms);
         now_ms = then_ms;
+        if over_ms.is_some_and(|over_ms| over_ms <= now_ms) {
+            break;
+        }
         while let Some(&Reverse((at_ms, event, job, generation))) = run.events.peek()
             && at_ms <= now_ms
         {
@@ -159,8 +205,13 @@ pub fn watched<W: Watch>(
                 progress(next);
             }
         }
+        if outside.next_ms().is_some_and(|at_ms| at_ms <= now_ms) {
+            outside.act(&mut scheduler, now_ms);
+        }
+        run.jobs.resize_with(scheduler.submitted(), || Progress::endless(now_ms));
         for decision in scheduler.decide(now_ms) {
             let job = decision.job();
+            outside.decided(&decision, now_ms);
             run.follow(decision, now_ms);
             watch.holds(&scheduler, job, now_ms);
         }
@@ -202,13 +253,14 @@ impl Run {
         match scheduler.submit(job, now_ms) {
             Ok(index) => {
                 self.index[at] = Some(index);
+                self.jobs.resize_with(index.index(), || Progress::endless(now_ms));
                 self.jobs.push(Progress {
                     left_ms: arrival.run_ms,
                     since_ms: now_ms,
                     generation: 0,
                     needed,
                     parts: 0,
-                    arrival: at as u32,
+                    arrival: Some(at as u32),
                     started_ms: None,
                     stop_cost_ms: checkpoint.map_or(0, |checkpoint| checkpoint.cost_ms),
                 });
@@ -227,9 +279,14 @@ impl Run {
             Event::Ended => {
                 let _ = scheduler.ended(job, true, now_ms);
                 let started_ms = state.started_ms.unwrap_or(now_ms);
-                self.outcome.ended(state.arrival as usize, started_ms, now_ms);
+                if let Some(at) = state.arrival {
+                    self.outcome.ended(at as usize, started_ms, now_ms);
+                }
             }
             Event::Stopped => {
+                if let Some(at) = state.arrival {
+                    self.outcome.stopped(at as usize, state.stop_cost_ms);
+                }
                 state.left_ms = state.left_ms.saturating_add(state.stop_cost_ms).max(1);
                 let _ = scheduler.stopped(job, now_ms);
             }
@@ -239,7 +296,9 @@ impl Run {
     fn foresee(&mut self, job: JobIndex) {
         let state = &mut self.jobs[job.index()];
         state.generation += 1;
-        self.events.push(Reverse((state.end_ms(), Event::Ended, job, state.generation)));
+        if state.arrival.is_some() {
+            self.events.push(Reverse((state.end_ms(), Event::Ended, job, state.generation)));
+        }
     }
 
     fn follow(&mut self, decision: Decision, now_ms: u64) {

@@ -125,6 +125,8 @@ pub struct Outcome {
     pub ended: usize,
     /// How often a job was stopped for another.
     pub stops: u64,
+    /// What stopping cost: GPUs of those that stopped times the run time that each lost, in seconds of a GPU.
+    pub stop_cost_gpu_s: f64,
     /// From the first arrival to the last end, in seconds.
     pub span_s: f64,
     /// The course.
@@ -136,6 +138,7 @@ pub struct Outcome {
 struct ArrivalOf {
     at_ms: u64,
     run_ms: u64,
+    gpu_milli: u64,
     tenant: Option<TenantIndex>,
 }
 
@@ -161,6 +164,7 @@ impl Outcome {
                 .map(|arrival| ArrivalOf {
                     at_ms: arrival.at_ms,
                     run_ms: arrival.run_ms,
+                    gpu_milli: arrival.job.gpu_milli(arrival.job.parts),
                     tenant: arrival.job.tenant,
                 })
                 .collect(),
@@ -177,6 +181,7 @@ impl Outcome {
             waiting_ms: 0,
             ended: 0,
             stops: 0,
+            stop_cost_gpu_s: 0.0,
             span_s: 0.0,
             course: Course::default(),
         }
@@ -193,6 +198,10 @@ impl Outcome {
         seen.waited_ms = started_ms - submitted_ms;
         seen.completion_ms = now_ms - submitted_ms;
         self.ended += 1;
+    }
+
+    pub(super) fn stopped(&mut self, at: usize, cost_ms: u64) {
+        self.stop_cost_gpu_s += self.arrivals[at].gpu_milli as f64 / 1000.0 * cost_ms as f64 / 1000.0;
     }
 
     /// Time passes in which nothing changes.

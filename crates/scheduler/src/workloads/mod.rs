@@ -2,6 +2,7 @@
 //!
 //! None knows of any policy. All figures are round numbers of ours, except where a source is named.
 
+pub mod daynight;
 pub mod sharing;
 pub mod teams;
 
