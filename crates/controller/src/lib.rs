@@ -12,6 +12,7 @@ pub mod lids;
 pub mod recording;
 pub mod session;
 pub mod signals;
+pub mod store;
 
 pub use recording::{Recorder, replay};
 pub use session::{End, Observer, Session, SessionError, Times, Until};
