@@ -158,7 +158,7 @@ impl Running {
     fn start(common: &Common, ibsim: &Ibsim, folder: &Path) -> anyhow::Result<Self> {
         let (output, trace) = (folder.join("heddle.out"), folder.join("heddle.trace"));
         let mut command = Command::new(heddle::binary(common)?);
-        command.args(["up", "--ibsim", "--json", "--trace"]).arg(&trace);
+        command.args(["up", "--ibsim", "--json", "--listen", "127.0.0.1:0", "--trace"]).arg(&trace);
         let file = File::create(&output)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
         let child = tie(ibsim.place(&mut command)).spawn().context("cannot start heddle")?;

@@ -66,7 +66,7 @@ fn a_running_manager_answers_and_hears_of_lost_links() {
     let log = folder.path().join("heddle.log");
     let out = fs::File::create(&log).expect("a log file");
     let mut running = ibsim
-        .heddle(&["up", "--ibsim", "--sweep", "1s"])
+        .heddle(&["up", "--ibsim", "--sweep", "1s", "--listen", "127.0.0.1:0"])
         .stdout(out.try_clone().expect("a second handle"))
         .stderr(out)
         .stdin(Stdio::null())

@@ -71,8 +71,15 @@ fn judge(engine: &str, dimensions: &str) {
     assert!(lanes > 1, "{report:#}");
     let again = heddle::json(ibsim.heddle(&up).args(["--once", "--json"]));
     assert_eq!(again["mads"]["set"], 0, "a second bring-up writes: {again:#}");
-    let _running =
-        Running(ibsim.heddle(&up).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("heddle runs"));
+    let _running = Running(
+        ibsim
+            .heddle(&up)
+            .args(["--listen", "127.0.0.1:0"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("heddle runs"),
+    );
 
     let text = fs::read_to_string(&topology).expect("a saved fabric");
     let fabric = fabric::formats::read("heddle.ibnetdiscover", text.as_bytes()).expect("our own file").fabric;

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use commands::client::{event, link, way};
 use commands::{drill, fabric, pool, replay, route, trace, up};
 use failure::Failure;
 
@@ -44,6 +45,15 @@ enum Command {
     /// Make, read, convert, check and compare fabrics
     #[command(subcommand)]
     Fabric(fabric::FabricCommand),
+    /// The running fabric's subnet: the way from one node to another
+    #[command(subcommand)]
+    Subnet(way::SubnetCommand),
+    /// The running fabric's links: list them, show one, pull a cable of an emulated one
+    #[command(subcommand)]
+    Link(link::LinkCommand),
+    /// What has happened to the running fabric
+    #[command(subcommand)]
+    Event(event::EventCommand),
     /// Compute forwarding tables, prove, measure and compare them
     Route(Box<route::Route>),
     /// The stock of GPUs: show it, check it, forecast the demand for it
@@ -71,6 +81,9 @@ fn run(command: Command) -> Result<Answer, Failure> {
     match command {
         Command::Up(up) => up.run(),
         Command::Fabric(command) => command.run(),
+        Command::Subnet(command) => command.run(),
+        Command::Link(command) => command.run(),
+        Command::Event(command) => command.run(),
         Command::Route(route) => route.run(),
         Command::Pool(command) => command.run(),
         Command::Drill(drill) => drill.run(),

@@ -1,6 +1,7 @@
 //! The loop around a subnet manager: wait, feed, let it compute, send what it wants sent, hear what it says.
 
 use std::io;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use ib::{Packet, Time};
@@ -13,6 +14,13 @@ use crate::signals::Stop;
 
 /// Signals are looked at this often at least.
 const LONGEST_WAIT: Duration = Duration::from_millis(200);
+/// Where others may call into the session, it looks whether they do this often.
+const CALLS_EVERY: Duration = Duration::from_millis(10);
+/// Calls that are answered before the manager has its turn again.
+const CALLS_AT_ONCE: usize = 16;
+
+/// A call into a session from another thread: a short look at the manager and its wire, no more.
+pub type Call = Box<dyn FnOnce(&SubnetManager, &mut dyn Wire) + Send>;
 
 /// Until when a session runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,6 +120,7 @@ pub struct Session<W> {
     began: Time,
     marks: Marks,
     aside: Aside,
+    calls: Option<Receiver<Call>>,
     inbox: Vec<Packet>,
     outbox: Vec<Packet>,
 }
@@ -130,6 +139,7 @@ impl<W: Wire> Session<W> {
             began,
             marks: Marks::default(),
             aside: Aside::default(),
+            calls: None,
             inbox: Vec::new(),
             outbox: Vec::new(),
         }
@@ -150,6 +160,11 @@ impl<W: Wire> Session<W> {
     /// Lets virtual time pass no faster than real time, once the fabric is up.
     pub fn pace(&mut self) {
         self.paced = true;
+    }
+
+    /// Lets others call into the session while it runs. A call must be short: meanwhile nothing is healed.
+    pub fn hear(&mut self, calls: Receiver<Call>) {
+        self.calls = Some(calls);
     }
 
     /// The manager.
@@ -182,6 +197,7 @@ impl<W: Wire> Session<W> {
             if self.stop.wanted() {
                 return Ok(End::Stopped);
             }
+            self.answer_calls();
             if shown.elapsed() > Duration::from_millis(50) {
                 observer.progress(&self.manager);
                 shown = Instant::now();
@@ -211,6 +227,13 @@ impl<W: Wire> Session<W> {
         }
         self.manager.do_work(now);
         Ok(())
+    }
+
+    fn answer_calls(&mut self) {
+        let Some(calls) = &self.calls else { return };
+        for call in calls.try_iter().take(CALLS_AT_ONCE) {
+            call(&self.manager, &mut self.wire);
+        }
     }
 
     /// Begins what can be computed beside the manager, or gives it what came of that; says whether there was any.
@@ -268,12 +291,13 @@ impl<W: Wire> Session<W> {
     fn wait_and_feed(&mut self, is_up: bool) -> Result<(), SessionError> {
         let began = self.wire.now();
         let deadline = self.manager.next_deadline();
-        let look = began + LONGEST_WAIT;
+        let longest = if self.calls.is_some() { CALLS_EVERY } else { LONGEST_WAIT };
+        let look = began + longest;
         let until = deadline.map_or(look, |deadline| deadline.min(look));
         self.inbox.clear();
         let now = self.wire.receive(&mut self.inbox, Some(until))?;
         if is_up && self.paced {
-            std::thread::sleep(now.since(began).min(LONGEST_WAIT));
+            std::thread::sleep(now.since(began).min(longest));
         }
         for packet in &self.inbox {
             let input = Input::Packet(packet);

@@ -63,7 +63,11 @@ fn a_store_outlives_kills_in_the_middle_of_a_write() {
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         // Killed after a number of batches and a part of one more, both other ones every time.
         let mut heard = None;
-        for line in said.by_ref().filter_map(|line| line.strip_prefix("wrote ")?.parse().ok()).take(1 + kill as usize % 7) {
+        for line in said
+            .by_ref()
+            .filter_map(|line| line.strip_prefix("wrote ")?.parse().ok())
+            .take(1 + kill as usize % 7)
+        {
             heard = Some(line);
         }
         thread::sleep(Duration::from_micros(kill * 37 % 1_500));
@@ -72,7 +76,10 @@ fn a_store_outlives_kills_in_the_middle_of_a_write() {
         heard = said.filter_map(|line| line.strip_prefix("wrote ")?.parse::<u64>().ok()).last().or(heard);
         let heard = heard.expect("it wrote something");
         let found = last(&Embedded::open(&path).unwrap()).expect("something is there");
-        assert!(found == heard || found == heard + 1, "it said that {heard} was written, and {found} is there");
+        assert!(
+            found == heard || found == heard + 1,
+            "it said that {heard} was written, and {found} is there"
+        );
         in_mid_write += u64::from(found == heard + 1);
         assert!(known.is_none_or(|known| known < found));
         known = Some(found);

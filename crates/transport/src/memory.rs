@@ -71,6 +71,10 @@ impl Wire for Memory {
         }
         Ok(self.emulator.now())
     }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        Some(&mut self.emulator)
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What every door to a fabric can do.
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use crate::WireError;
@@ -23,6 +24,11 @@ pub trait Wire {
     ///
     /// Under a virtual clock and with nothing on its way, `None` returns at once.
     fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError>;
+
+    /// The emulated fabric behind the door, to look into or to break; nothing where the fabric is real.
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        None
+    }
 }
 
 impl<W: Wire + ?Sized> Wire for Box<W> {
@@ -41,6 +47,10 @@ impl<W: Wire + ?Sized> Wire for Box<W> {
     fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError> {
         (**self).receive(packets, until)
     }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        (**self).emulated()
+    }
 }
 
 impl<W: Wire + ?Sized> Wire for &mut W {
@@ -58,5 +68,9 @@ impl<W: Wire + ?Sized> Wire for &mut W {
 
     fn receive(&mut self, packets: &mut Vec<Packet>, until: Option<Time>) -> Result<Time, WireError> {
         (**self).receive(packets, until)
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        (**self).emulated()
     }
 }

@@ -1,5 +1,6 @@
 //! The commands, a file or folder each.
 
+pub mod client;
 pub mod drill;
 pub mod fabric;
 pub mod pool;

@@ -3,7 +3,8 @@
 use std::ops::Bound;
 use std::path::Path;
 
-use redb::{Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition};
+use redb::backends::InMemoryBackend;
+use redb::{Database, DatabaseError, ReadableDatabase, TableDefinition};
 
 use super::{Batch, Order, Space, Store, StoreError};
 
@@ -33,10 +34,11 @@ impl Embedded {
     /// Where it cannot be opened, is in use, or is not a store of this form.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let refused = |why: String| StoreError::Open { path: path.to_owned(), why };
-        let database = redb::Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| match error {
-            DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
-            error => refused(error.to_string()),
-        })?;
+        let database =
+            redb::Builder::new().set_cache_size(CACHE_BYTES).create(path).map_err(|error| match error {
+                DatabaseError::DatabaseAlreadyOpen => StoreError::InUse { path: path.to_owned() },
+                error => refused(error.to_string()),
+            })?;
         let store = Self { database };
         match store.get(Space::Meta, FORM_KEY) {
             Ok(Some(form)) if form == FORM.as_bytes() => return Ok(store),
@@ -51,6 +53,16 @@ impl Embedded {
         batch.put(Space::Meta, FORM_KEY, FORM.into());
         store.commit(&batch).map_err(|error| refused(error.to_string()))?;
         Ok(store)
+    }
+
+    /// A store that lasts no longer than this.
+    ///
+    /// # Errors
+    /// Where memory cannot be had.
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let failed = |error: redb::DatabaseError| broken("write")(error.into());
+        let database = redb::Builder::new().create_with_backend(InMemoryBackend::new()).map_err(failed)?;
+        Ok(Self { database })
     }
 
     fn try_get(&self, space: Space, key: &[u8]) -> Result<Option<Vec<u8>>, redb::Error> {

@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use emulator::Emulator;
 use ib::{Lid, Packet, Time};
 
 use super::frame::{FRAME_LENGTH, frame};
@@ -77,6 +78,10 @@ impl<W: Wire, O: Write> Wire for Capture<W, O> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

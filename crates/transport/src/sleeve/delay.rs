@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use super::Chance;
@@ -33,6 +34,10 @@ impl<W: Wire> Wire for Delay<W> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

@@ -1,5 +1,6 @@
 //! Packets that come twice.
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use super::Chance;
@@ -27,6 +28,10 @@ impl<W: Wire> Wire for Duplicate<W> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

@@ -1,5 +1,6 @@
 //! Packets whose bytes were changed on the way.
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use super::Chance;
@@ -39,6 +40,10 @@ impl<W: Wire> Wire for Garbage<W> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

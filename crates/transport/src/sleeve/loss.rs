@@ -1,5 +1,6 @@
 //! Packets that get lost, on the way out and on the way in.
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use super::Chance;
@@ -27,6 +28,10 @@ impl<W: Wire> Wire for Loss<W> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use emulator::Emulator;
 use ib::{Packet, Time};
 
 use crate::{Wire, WireError};
@@ -36,6 +37,10 @@ impl<W: Wire, O: Write> Wire for Trace<W, O> {
 
     fn has_virtual_clock(&self) -> bool {
         self.inner.has_virtual_clock()
+    }
+
+    fn emulated(&mut self) -> Option<&mut Emulator> {
+        self.inner.emulated()
     }
 
     fn send(&mut self, packets: &[Packet]) -> Result<(), WireError> {

@@ -1,4 +1,4 @@
-//! `heddle fabric`: fabrics as files.
+//! `heddle fabric`: fabrics as files, and where the running one stands.
 
 mod check;
 mod compare;
@@ -9,6 +9,7 @@ mod show;
 use clap::Subcommand;
 
 use crate::Answer;
+use crate::commands::client::status;
 use crate::failure::Failure;
 
 /// Verbs of `heddle fabric`.
@@ -25,6 +26,8 @@ pub enum FabricCommand {
     Check(check::Check),
     /// Say what is different between two fabrics
     Compare(compare::Compare),
+    /// Say where the fabric of a running controller stands
+    Status(status::Status),
 }
 
 impl FabricCommand {
@@ -36,6 +39,7 @@ impl FabricCommand {
             Self::Show(show) => show.run(),
             Self::Check(check) => check.run(),
             Self::Compare(compare) => compare.run(),
+            Self::Status(status) => status.run(),
         }
     }
 }

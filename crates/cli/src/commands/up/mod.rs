@@ -7,8 +7,11 @@ mod watch;
 
 use std::path::Path;
 
+use controller::api::ServeError;
+use controller::daemon::{self, StartError};
+use controller::feed::Feed;
 use controller::lids::{self, Lids, LidsError};
-use controller::{End, Session, SessionError, Stop, Until};
+use controller::{Daemon, End, Session, SessionError, Stop, Until};
 use fabric::Fabric;
 use fabric::compare::{self, Properties};
 use transport::Wire;
@@ -18,7 +21,7 @@ use crate::commands::route;
 use crate::failure::Failure;
 use crate::files;
 
-pub use options::{Up, duration};
+pub use options::{DEFAULT_LISTEN, Up, duration};
 
 impl Up {
     /// Brings the fabric up.
@@ -44,12 +47,51 @@ impl Up {
         if door == options::Door::Emulate {
             session.pace();
         }
+        let daemon = if self.once { None } else { Some(self.serve(&mut session, &place, door)?) };
         let planned = cabling.filter(|_| door != options::Door::Emulate);
         let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
+        let daemon = daemon.map(|(daemon, feed)| {
+            watcher.tell(feed, daemon.address());
+            daemon
+        });
         let answer = self.manage(&mut session, &mut watcher, planned.as_ref(), &outputs);
         watcher.end();
+        // Who hears the session ends once nobody tells it anything any more.
+        drop(watcher);
         session.finish().map_err(|error| self.broken(error))?;
+        if let Some(daemon) = daemon {
+            daemon.end().map_err(|error| Failure::new(error.to_string(), "--store", ""))?;
+        }
         answer
+    }
+
+    /// Starts the controller around the session.
+    fn serve(
+        &self,
+        session: &mut Session<Box<dyn Wire>>,
+        place: &str,
+        door: options::Door,
+    ) -> Result<(Daemon, Feed), Failure> {
+        let config = daemon::Config {
+            listen: self.listen,
+            store: self.store.clone(),
+            place: place.to_owned(),
+            is_emulated: door == options::Door::Emulate,
+            pull_every: self.pull_every,
+            seed: self.seed,
+        };
+        let (daemon, feed, calls) = Daemon::start(&config).map_err(|error| {
+            let (place, help) = match &error {
+                StartError::Store(_) => ("--store", "give another file, or end the heddle that has it"),
+                StartError::Serve(ServeError::Open(_)) => {
+                    ("--listen", "give an address of this machine alone, as in 127.0.0.1:7980")
+                }
+                StartError::Serve(_) => ("--listen", "give another address; port 0 is any free one"),
+            };
+            Failure::new(error.to_string(), place, help)
+        })?;
+        session.hear(calls);
+        Ok((daemon, feed))
     }
 
     /// The bring-up, then, without `--once`, all that follows.

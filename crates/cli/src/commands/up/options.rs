@@ -1,5 +1,7 @@
 //! The options of `heddle up`, and what they mean for the manager.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -32,6 +34,7 @@ pub enum AddressingName {
 #[command(
     after_help = "Examples:\n  heddle up --once                          an emulated SuperPOD of 1,024 GPUs\n  \
     heddle up tree.toml --once --json         another emulated fabric, for programs\n  \
+    heddle up --pull-every 2min               cables fail and come back; watch it at the API\n  \
     heddle up --umad --lids /var/lib/heddle/lids\n                                            \
     manage this machine's subnet, keep LIDs across restarts\n  \
     heddle up plan.toml --umad --once         bring it up and say where it differs from the plan\n  \
@@ -70,6 +73,16 @@ pub struct Up {
     /// Write the forwarding tables to this file: .fdbs as OpenSM does, else as dump_lfts; may be given several times
     #[arg(long, value_name = "FILE")]
     pub save_tables: Vec<String>,
+
+    /// Where the API listens once the fabric comes up: an address of this machine alone; port 0 is any free one
+    #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, conflicts_with = "once", help_heading = "Controller")]
+    pub listen: SocketAddr,
+    /// Keep events in this file across restarts [default: they are kept until the end alone]
+    #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Controller")]
+    pub store: Option<PathBuf>,
+    /// Emulated: pull a cable between switches every so often, as in 2min, and put it back after a third of that
+    #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["once", "ibsim", "umad"], help_heading = "Faults on purpose")]
+    pub pull_every: Option<Duration>,
 
     /// Routing engine: auto, fat-tree, min-hop, up-down, down-up; over several virtual lanes layered, nue, torus,
     /// dragonfly-plus
@@ -139,6 +152,9 @@ pub struct Up {
     pub hop_latency: Duration,
 }
 
+/// Where the API listens, and clients look for it, unless they are told otherwise.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:7980";
+
 /// The shortest time-out and the shortest time between two sweeps.
 const SHORTEST: Duration = Duration::from_millis(1);
 
@@ -198,7 +214,7 @@ pub fn refusal(reason: &str, place: &str) -> Failure {
 
 /// A time with its unit.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("\"{text}\" is no time: write a number and ns, us, ms or s, as in 200ms");
+    let wrong = || format!("\"{text}\" is no time: write a number and ns, us, ms, s, min or h, as in 200ms");
     let unit = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(wrong)?;
     let number: f64 = text[..unit].trim().parse().map_err(|_| wrong())?;
     let seconds = match &text[unit..] {
@@ -206,6 +222,8 @@ pub fn duration(text: &str) -> Result<Duration, String> {
         "us" => number * 1e-6,
         "ms" => number * 1e-3,
         "s" => number,
+        "min" => number * 60.0,
+        "h" => number * 3600.0,
         _ => return Err(wrong()),
     };
     Duration::try_from_secs_f64(seconds).map_err(|_| wrong())
@@ -227,8 +245,9 @@ mod tests {
     fn times_and_parts_are_read() {
         assert_eq!(duration("200ms"), Ok(Duration::from_millis(200)));
         assert_eq!(duration("1.5 s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("1.5min"), Ok(Duration::from_secs(90)));
         assert_eq!(duration("2us"), Ok(Duration::from_micros(2)));
-        for text in ["", "5", "ms", "-1s", "1h", "1e400s", "é"] {
+        for text in ["", "5", "ms", "-1s", "1d", "1e400s", "é"] {
             assert!(duration(text).is_err(), "{text}");
         }
         assert_eq!(part("0.5"), Ok(0.5));

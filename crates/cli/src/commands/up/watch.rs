@@ -1,9 +1,11 @@
 //! Shows a session as it runs: progress on a terminal, what changes afterwards, LIDs into their file.
 
 use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use controller::feed::Feed;
 use controller::{Observer, Times, lids};
 use fabric::compare::Difference;
 use ib::Time;
@@ -29,6 +31,8 @@ pub struct Watcher {
     watching: bool,
     /// When the resweep under way began.
     changing: Option<Instant>,
+    /// Who else hears of everything, and where that is served.
+    feed: Option<(Feed, SocketAddr)>,
 }
 
 impl Watcher {
@@ -49,7 +53,13 @@ impl Watcher {
             style: Style::stdout(),
             watching: false,
             changing: None,
+            feed: None,
         }
+    }
+
+    /// Lets the controller hear of everything.
+    pub fn tell(&mut self, feed: Feed, address: SocketAddr) {
+        self.feed = Some((feed, address));
     }
 
     /// Where the door leads.
@@ -81,11 +91,18 @@ impl Watcher {
     /// The first bring-up is done: from now on, changes are printed.
     pub fn begin_watching(&mut self) {
         self.watching = true;
-        if !self.json {
-            let hint = self.style.dim("watching; Ctrl-C ends it");
-            // A reader that has gone ends the program by its signal.
-            let _ = files::write("-", format!("\n{hint}\n").as_bytes());
-        }
+        let address = self.feed.as_ref().map(|(_, address)| format!("http://{address}"));
+        let text = match (self.json, address) {
+            (true, Some(address)) => format!("{}\n", serde_json::json!({ "listening": address })),
+            (true, None) => return,
+            (false, address) => {
+                let at =
+                    address.map_or_else(String::new, |address| format!("the API is at {address}/api/v1; "));
+                format!("\n{}\n", self.style.dim(&format!("{at}watching; Ctrl-C ends it")))
+            }
+        };
+        // A reader that has gone ends the program by its signal.
+        let _ = files::write("-", text.as_bytes());
     }
 
     /// Takes the progress away.
@@ -192,7 +209,10 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn event(&mut self, time: Time, event: &Event, _: &SubnetManager) {
+    fn event(&mut self, time: Time, event: &Event, manager: &SubnetManager) {
+        if let Some((feed, _)) = &mut self.feed {
+            feed.event(time, event, manager);
+        }
         if let (Event::LidsAssigned { lids: assigned, .. }, Some(path)) = (event, &self.lids)
             && let Err(error) = lids::write(Path::new(path), assigned)
         {
@@ -209,6 +229,9 @@ impl Observer for Watcher {
     }
 
     fn progress(&mut self, manager: &SubnetManager) {
+        if let Some((feed, _)) = &mut self.feed {
+            feed.progress(manager);
+        }
         let Some(bar) = &self.bar else { return };
         let progress = manager.progress();
         let nodes = count(progress.nodes as u64, "node");

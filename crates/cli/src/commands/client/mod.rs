@@ -1,0 +1,7 @@
+//! Commands that talk to a running controller.
+
+pub mod event;
+pub mod link;
+mod server;
+pub mod status;
+pub mod way;

@@ -1,0 +1,118 @@
+//! Puts the controller together around a session: the keeper's thread, the journal in its store, the API.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::api::{ServeError, Server};
+use crate::event::{Draft, Kind, Severity};
+use crate::feed::Feed;
+use crate::journal::Journal;
+use crate::keeper::Keeper;
+use crate::metrics::Counts;
+use crate::mischief::{self, Mischief};
+use crate::session::Call;
+use crate::site::Site;
+use crate::store::{Embedded, StoreError};
+use crate::view::{Newest, View};
+
+/// What the controller is to serve and keep.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where the API listens.
+    pub listen: SocketAddr,
+    /// The file that state is kept in; without one it is kept in memory.
+    pub store: Option<PathBuf>,
+    /// Where the fabric's door leads, for people.
+    pub place: String,
+    /// Whether the fabric is emulated.
+    pub is_emulated: bool,
+    /// How often a cable of the emulated fabric is pulled, if at all.
+    pub pull_every: Option<Duration>,
+    /// What chance is drawn from.
+    pub seed: u64,
+}
+
+/// Why the controller cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Its store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its API.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+}
+
+/// A running controller around a session that runs elsewhere; it ends in order when [`Daemon::end`] is called.
+pub struct Daemon {
+    server: Server,
+    journal: Arc<Journal>,
+    keeper: thread::JoinHandle<()>,
+    _mischief: Option<Mischief>,
+}
+
+impl Daemon {
+    /// Starts. The session is to be observed by the feed and to hear the calls.
+    ///
+    /// # Errors
+    /// Where the store or the API cannot be had.
+    pub fn start(config: &Config) -> Result<(Self, Feed, Receiver<Call>), StartError> {
+        let started = Timestamp::now();
+        let store = Arc::new(match &config.store {
+            Some(path) => Embedded::open(path)?,
+            None => Embedded::in_memory()?,
+        });
+        let journal = Arc::new(Journal::open(store)?);
+        let newest = Arc::new(Newest::new(View::empty(started)));
+        let counts = Arc::new(Counts::default());
+        let (calls, called) = channel();
+        let (end, ending) = watch::channel(false);
+        let site = Site {
+            newest: Arc::clone(&newest),
+            journal: Arc::clone(&journal),
+            counts: Arc::clone(&counts),
+            calls,
+            started,
+            place: config.place.as_str().into(),
+            is_emulated: config.is_emulated,
+            ending,
+        };
+        let mischief = config.pull_every.map(|every| mischief::start(site.clone(), every, config.seed));
+        let mischief = mischief.transpose().map_err(ServeError::Threads)?;
+        let server = Server::start(config.listen, site, end)?;
+        let text = format!("the controller has started: {}", config.place);
+        journal.add(started, vec![Draft::new(Kind::ControllerStarted, Severity::Info, text)])?;
+        let (news, heard) = channel();
+        let keeper = Keeper::new(Arc::clone(&journal), newest, counts);
+        let keeper = thread::Builder::new()
+            .name("keeper".to_owned())
+            .spawn(move || keeper.run(&heard))
+            .map_err(ServeError::Threads)?;
+        Ok((Self { server, journal, keeper, _mischief: mischief }, Feed::new(news), called))
+    }
+
+    /// Where the API listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    /// Ends in order: the last news are kept, readers get their last answers. The feed has to be gone.
+    ///
+    /// # Errors
+    /// Where the end cannot be recorded.
+    pub fn end(self) -> Result<(), StoreError> {
+        // A keeper that broke off has nothing left to keep.
+        let _ = self.keeper.join();
+        let draft = Draft::new(Kind::ControllerStopped, Severity::Info, "the controller was stopped");
+        let written = self.journal.add(Timestamp::now(), vec![draft]);
+        drop(self.server);
+        written
+    }
+}
