@@ -92,6 +92,7 @@ pub fn thousands(number: u64) -> String {
 pub fn count(number: u64, noun: &str) -> String {
     let plural = match noun {
         _ if number == 1 => noun.to_owned(),
+        _ if noun.ends_with("ry") => format!("{}ies", &noun[..noun.len() - 1]),
         _ if noun.ends_with("ch") || noun.ends_with('s') => format!("{noun}es"),
         _ => format!("{noun}s"),
     };
@@ -120,8 +121,8 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!([0, 999, 1000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(
-            [(1, "switch"), (2, "switch"), (3, "host")].map(|(n, noun)| count(n, noun)),
-            ["1 switch", "2 switches", "3 hosts"]
+            [(1, "switch"), (2, "switch"), (3, "host"), (4, "table entry")].map(|(n, noun)| count(n, noun)),
+            ["1 switch", "2 switches", "3 hosts", "4 table entries"]
         );
         assert_eq!(
             [0.000_02, 0.0123, 0.25, 2.345, 147.2].map(seconds),

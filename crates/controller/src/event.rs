@@ -101,6 +101,10 @@ pub struct Record {
     pub data: serde_json::Value,
 }
 
+fn links(lost: usize) -> String {
+    format!("{lost} {} lost", if lost == 1 { "link" } else { "links" })
+}
+
 impl Draft {
     /// A draft of this kind that tells no more than a line.
     pub fn new(kind: Kind, severity: Severity, text: impl Into<String>) -> Self {
@@ -160,7 +164,7 @@ impl Draft {
             Event::Healed { cause, lost, back, seconds, .. } => Self::new(
                 Kind::Healed,
                 Severity::Info,
-                format!("healed in {:.1} ms: {lost} links lost, {back} back", seconds * 1e3),
+                format!("healed in {:.1} ms: {}, {back} back", seconds * 1e3, links(*lost)),
             )
             .because(cause),
             Event::Rebalanced { entries, blocks } => Self::new(
@@ -216,7 +220,7 @@ mod tests {
             seconds: 0.00426,
         };
         let draft = Draft::said(Time(2_000_000_000), &event).unwrap();
-        assert_eq!(draft.text, "healed in 4.3 ms: 1 links lost, 0 back");
+        assert_eq!(draft.text, "healed in 4.3 ms: 1 link lost, 0 back");
         assert_eq!(draft.cause.as_deref(), Some("trap 128 from LID 7"));
         assert_eq!(draft.data["blocks"], 611);
         assert_eq!(draft.data["fabric_seconds"], 2.0);

@@ -116,6 +116,8 @@ pub struct Session<W> {
     stop: Stop,
     /// Once the fabric is up, let virtual time pass no faster than real time.
     paced: bool,
+    /// Whether the fabric has been up.
+    was_up: bool,
     config: subnet::Config,
     began: Time,
     marks: Marks,
@@ -135,6 +137,7 @@ impl<W: Wire> Session<W> {
             recorder: None,
             stop,
             paced: false,
+            was_up: false,
             config,
             began,
             marks: Marks::default(),
@@ -184,12 +187,11 @@ impl<W: Wire> Session<W> {
 
     /// Runs the session; may be called again, to go on.
     pub fn run(&mut self, until: Until, observer: &mut dyn Observer) -> Result<End, SessionError> {
-        let mut is_up = false;
         let mut shown = Instant::now();
         loop {
             let now = self.wire.now();
             if let Some(end) = self.drain(now, observer)? {
-                is_up |= end == End::Up;
+                self.was_up |= end == End::Up;
                 if until == Until::Up || end == End::Refused {
                     return Ok(end);
                 }
@@ -206,7 +208,7 @@ impl<W: Wire> Session<W> {
                 observer.progress(&self.manager);
                 self.compute()?;
             } else if !self.compute_aside()? {
-                self.wait_and_feed(is_up)?;
+                self.wait_and_feed()?;
             }
         }
     }
@@ -288,7 +290,7 @@ impl<W: Wire> Session<W> {
     }
 
     /// Waits for packets or the manager's deadline, and gives it what has come.
-    fn wait_and_feed(&mut self, is_up: bool) -> Result<(), SessionError> {
+    fn wait_and_feed(&mut self) -> Result<(), SessionError> {
         let began = self.wire.now();
         let deadline = self.manager.next_deadline();
         let longest = if self.calls.is_some() { CALLS_EVERY } else { LONGEST_WAIT };
@@ -296,7 +298,7 @@ impl<W: Wire> Session<W> {
         let until = deadline.map_or(look, |deadline| deadline.min(look));
         self.inbox.clear();
         let now = self.wire.receive(&mut self.inbox, Some(until))?;
-        if is_up && self.paced {
+        if self.was_up && self.paced {
             std::thread::sleep(now.since(began).min(longest));
         }
         for packet in &self.inbox {

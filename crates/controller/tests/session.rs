@@ -200,3 +200,20 @@ fn what_is_no_recording_is_refused() {
     let error = recording::replay(Reader::new(&wrong).unwrap(), |_, _| {}).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("unknown kind 99"), "{error}");
 }
+
+#[test]
+fn a_paced_session_lets_no_more_time_pass_than_there_is_even_where_it_is_taken_up_again() {
+    let stop = Stop::default();
+    let mut session = session_stopped_by(stop.clone());
+    session.pace();
+    assert_eq!(session.run(Until::Up, &mut Heard::default()).unwrap(), End::Up);
+    let (began, from) = (std::time::Instant::now(), session.wire().now());
+    let asker = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        stop.ask();
+    });
+    assert_eq!(session.run(Until::Stopped, &mut Heard::default()).unwrap(), End::Stopped);
+    asker.join().unwrap();
+    let passed = session.wire().now().since(from);
+    assert!(passed <= began.elapsed() && passed > Duration::ZERO, "{passed:?}");
+}

@@ -7,7 +7,7 @@ use super::server::{Server, number, word};
 use crate::Answer;
 use crate::failure::Failure;
 use crate::files;
-use crate::style::{Style, count, seconds};
+use crate::style::{Style, count, seconds, thousands};
 use crate::table::{Side, Table};
 
 /// Options of `heddle fabric status`.
@@ -61,23 +61,23 @@ fn render(fabric: &Value, style: &Style) -> String {
     table.row([
         "devices".to_owned(),
         format!(
-            "{}, {}, {} LIDs{}",
+            "{}, {}, {}{}",
             count(number(fabric, "switches"), "switch"),
             count(number(fabric, "hosts"), "host"),
-            number(fabric, "lids"),
+            count(number(fabric, "lids"), "LID"),
             match number(fabric, "absent") {
                 0 => String::new(),
                 absent => format!("; {absent} that were there are gone"),
             }
         ),
     ]);
-    table.row(["links".to_owned(), format!("{} in service, {down}", number(links, "active"))]);
+    table.row(["links".to_owned(), format!("{} in service, {down}", thousands(number(links, "active")))]);
     table.row(["routing", fabric["routing"].as_str().unwrap_or("not yet")]);
     let proof = &fabric["proof"];
     if !proof.is_null() {
         let bad = ["unreachable", "loops", "credit_loops"].map(|key| number(proof, key));
         let text = if bad == [0; 3] {
-            format!("all {} pairs reachable, no loop, no credit loop", number(proof, "pairs"))
+            format!("all {} reachable, no loop, no credit loop", count(number(proof, "pairs"), "pair"))
         } else {
             style
                 .red_bold(&format!("{} pairs unreachable, {} loops, {} credit loops", bad[0], bad[1], bad[2]))
