@@ -1,5 +1,7 @@
 //! The controller as a client meets it: an emulated fabric is up behind it, a cable is pulled, heals, and comes back.
 
+#![allow(clippy::disallowed_methods, clippy::disallowed_types)]
+
 use std::io::{BufRead, BufReader};
 use std::sync::mpsc::channel;
 use std::thread;

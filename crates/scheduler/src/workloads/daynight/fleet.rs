@@ -110,6 +110,7 @@ fn replica(service: &Service) -> Job {
         gpus: service.gpus,
         gpu_milli: WHOLE_GPU,
         models: ModelSet::ANY,
+        ..Demand::default()
     };
     Job { work: Work::Service, priority: PRIORITY, ..Job::new(&service.name, demand) }
 }

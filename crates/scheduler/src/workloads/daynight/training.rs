@@ -80,6 +80,7 @@ fn job(at_s: u64, gpus_a_node: u16, chance: &mut Chance) -> Job {
             more_parts: if elastic && parts > 1 { parts } else { 0 },
             work: Work::Batch,
             checkpoint: stoppable.then_some(Checkpoint { grace_ms: GRACE_S * 1000, cost_ms: COST_S * 1000 }),
+            ..Terms::default()
         },
     }
 }
