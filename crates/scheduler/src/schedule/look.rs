@@ -31,7 +31,7 @@ enum Tried {
 
 /// What is known in one look.
 #[derive(Debug, Default)]
-struct Look {
+pub(super) struct Look {
     decisions: Vec<Decision>,
     /// What has no room for the rest of the look.
     full: FxHashSet<ShapeIndex>,
@@ -268,7 +268,14 @@ impl Scheduler {
     }
 
     /// A job has its places: counts it as running.
-    fn start(&mut self, job: JobIndex, grants: Grants, now_ms: u64, until_ms: u64, look: &mut Look) {
+    pub(super) fn start(
+        &mut self,
+        job: JobIndex,
+        grants: Grants,
+        now_ms: u64,
+        until_ms: u64,
+        look: &mut Look,
+    ) {
         self.unqueue(job);
         // That there is so much was looked at before a place was sought.
         let _ = self.charge(job, grants.len() as u32);

@@ -6,7 +6,7 @@
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
 //! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
 //! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `groups` arrays and
-//! services, `defragment` which moves would pay for themselves, `explain` why a job waits or
+//! services, `resume` jobs that ran before the queue was made, `defragment` which moves would pay for themselves, `explain` why a job waits or
 //! is where it is, `elsewhere` which node has what it wants, but not where on it.
 
 mod config;
@@ -21,6 +21,7 @@ mod look;
 mod place;
 mod preempt;
 mod promises;
+mod resume;
 mod shapes;
 mod shares;
 mod turns;
@@ -45,6 +46,7 @@ pub use fit::{Fit, Weights};
 pub use groups::GroupIndex;
 pub use place::Grants;
 pub use promises::UNKNOWN_MS;
+pub use resume::ResumeError;
 
 use groups::Group;
 use promises::{LATE_MS, Promise, Promises, Running};
