@@ -40,6 +40,7 @@ impl SubnetManager {
         self.sweep_later(now);
         let report = self.report();
         self.say(Event::Up { switches: report.switches, hosts: report.hosts, links: report.links });
+        self.heal_what_was_told(now);
     }
 
     /// Keeps the tables for the next bring-up, which writes only what differs from them.

@@ -90,6 +90,13 @@ impl Devices {
         self.routes[node.index()]
     }
 
+    /// The way to a node as it is now: an adapter's by the switch beside it, whose way may have changed since the adapter was found.
+    pub fn way_to(&self, node: NodeId) -> DirectedRoute {
+        let is_own = self.own.is_some_and(|own| self.fabric.node_of(own) == node);
+        let cabled = self.fabric.neighbors(node).next().filter(|_| !self.fabric.is_switch(node) && !is_own);
+        cabled.map_or(self.route(node), |(port, _)| self.route_to_port(port))
+    }
+
     /// The way to a port. An adapter's ports are devices of their own: each is asked and written through itself alone.
     pub fn route_to_port(&self, port: PortId) -> DirectedRoute {
         let node = self.fabric.node_of(port);
@@ -133,6 +140,20 @@ impl Devices {
         let over: Vec<DirectedRoute> = [a, b].into_iter().filter_map(over).collect();
         let leads = |&node: &NodeId| over.iter().any(|way| self.route(node).hops().starts_with(way.hops()));
         self.fabric.switches().filter(leads).collect()
+    }
+
+    /// Finds other ways to switches whose ways lead over links that the graph does not have any more.
+    pub fn mend_ways(&mut self, reached: &[bool]) {
+        let own = self.own.map(|own| self.fabric.node_of(own));
+        let end = |node: NodeId| {
+            self.route(node).hops().iter().try_fold(own?, |at, &number| {
+                let port = self.fabric.port(at, number)?;
+                self.fabric.peer(port).map(|peer| self.fabric.node_of(peer))
+            })
+        };
+        let is_void = |&node: &NodeId| reached[node.index()] && end(node) != Some(node);
+        let void: Vec<NodeId> = self.fabric.switches().filter(is_void).collect();
+        self.reroute(&void, reached);
     }
 
     /// Finds other ways to switches whose ways are void, from those that are `reached`; returns those without any.

@@ -482,10 +482,14 @@ impl SubnetManager {
     fn came_to_nothing(&mut self, now: Time, outcome: Outcome) {
         match outcome {
             Outcome::Again(request, times) => {
-                if times == DOUBTFUL
-                    && let Some(node) = self.device(request)
-                {
-                    self.doubt(now, node);
+                if times == DOUBTFUL {
+                    match (self.device(request), request) {
+                        (Some(node), _) => self.doubt(now, node),
+                        (None, Request::Probe(port)) if self.phase == Phase::Discover => {
+                            self.schedule(self.devices.fabric.node_of(port), Request::Examine(port));
+                        }
+                        _ => {}
+                    }
                 }
             }
             Outcome::GivenUp(request, times) => {

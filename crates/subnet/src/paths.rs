@@ -36,6 +36,8 @@ impl SubnetManager {
         self.devices.renumber();
         self.leave_down();
         self.reached = self.devices.prune();
+        self.devices.mend_ways(&self.reached);
+        self.keep_who_told();
         if let Err(reason) = self.assign_lids() {
             self.refuse(now, reason);
             return;

@@ -1,5 +1,6 @@
 //! Looks for changes: a light sweep now and then, traps at once.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use fabric::{NodeId, PortId};
@@ -21,6 +22,12 @@ pub(crate) struct Sweeping {
     anew: Option<(Time, String)>,
     /// What the sweep under way has found.
     changed: Option<String>,
+    /// LIDs of switches that told while the fabric was being found.
+    pub told: BTreeSet<Lid>,
+    /// Switches found over links that were lost since: no other way to them is known yet.
+    pub without_way: BTreeSet<NodeId>,
+    /// Switches that told since the fabric was found.
+    pub told_since: BTreeSet<NodeId>,
     /// Ports whose links are up with nothing beyond that could be managed: asked again in sweeps.
     orphans: Vec<PortId>,
     /// Whether a device was given up while it was written to.
@@ -238,6 +245,8 @@ impl SubnetManager {
             Request::Probe(_) => self.phase == Phase::Up,
             // A sweep asks again.
             Request::Identify(_) => true,
+            // It answered before. The fabric comes up without it, or as it was written so far.
+            Request::Examine(_) | Request::Sweep(_) if self.is_coming_up() => false,
             Request::Examine(port) | Request::Refresh(port) => {
                 let label = self.devices.fabric.port_label(port);
                 self.sweeping.changed = Some(format!("{label} does not answer"));
@@ -299,6 +308,9 @@ impl SubnetManager {
         };
         self.say(Event::Trap { number: notice.number, from: packet.slid, text: text.clone() });
         if let Trap::LinkStateChange { lid } = trap {
+            if self.is_coming_up() && self.told_meanwhile(lid) {
+                return;
+            }
             let switch = self.owner_of(lid).map(|port| self.devices.fabric.node_of(port));
             if !switch.is_some_and(|switch| self.suspect(now, switch, &text)) {
                 self.sweep_soon(now, &text);

@@ -10,6 +10,7 @@
 //! table is in use has it read, so that only the difference is written later; a fresh one costs nothing.
 
 mod check;
+mod told;
 
 use fabric::{NodeId, NodeKind, PortId};
 use ib::{
@@ -48,7 +49,7 @@ impl SubnetManager {
             );
             return;
         }
-        if self.stand_by(now) {
+        if self.look_again_at_told() || self.stand_by(now) {
             return;
         }
         self.enter(now, Phase::Route);
@@ -70,7 +71,9 @@ impl SubnetManager {
             Request::GetManager(port) => self.manager_answered(now, port, mad.get::<SmInfo>()),
             Request::SetSwitch(node) => self.devices.set_switch(node, mad.get()),
             Request::SetPort(port) | Request::Activate(port) => self.port_was_set(request, port, mad.get()),
+            Request::Sweep(node) if self.is_coming_up() => self.seen_again(node, mad.get()),
             Request::Sweep(node) => self.swept(now, node, mad.get()),
+            Request::Examine(port) if self.is_coming_up() => self.examined_meanwhile(now, port, mad.get()),
             Request::Examine(port) => self.examined(now, port, mad.get()),
             Request::Identify(port) => self.identified(port, &mad.get()),
             Request::Refresh(port) => self.devices.set_port(port, mad.get()),
@@ -172,6 +175,7 @@ impl SubnetManager {
             );
             return;
         }
+        self.find_other_ways();
         if known.is_none() || info.node_type != NodeType::SWITCH {
             self.ask_about(node, info.local_port, info);
         }

@@ -315,17 +315,41 @@ impl Exchange {
         }
     }
 
+    /// Whether blocks of a device's table wait to be written, or are not confirmed yet.
+    pub fn writes_table_of(&self, node: u32) -> bool {
+        let writes = |request| matches!(request, Request::SetTable(..) | Request::ProgramTables(_));
+        let flies = |slot: &UnderWay| slot.active && slot.target.node == node && writes(slot.request);
+        self.places.iter().any(flies) || self.queue.waiting_for(node).any(writes)
+    }
+
+    /// Whether this is under way.
+    pub fn is_asking(&self, request: Request) -> bool {
+        self.places.iter().any(|slot| slot.active && slot.request == request)
+    }
+
+    /// Nobody will answer this any more: drops it where it is under way.
+    pub fn forget_request(&mut self, request: Request) {
+        let place = self.places.iter().position(|slot| slot.active && slot.request == request);
+        if let Some(place) = place {
+            self.end(place);
+        }
+    }
+
+    fn end(&mut self, place: usize) {
+        let slot = &mut self.places[place];
+        slot.active = false;
+        let (target, again, counted) = (slot.target, slot.attempt > slot.first, slot.counted);
+        self.finish(place as u32, target, again, counted);
+    }
+
     /// A device is gone: drops all that waits for it and flies to it.
     pub fn forget(&mut self, node: u32) {
         self.queue.drop_all(node);
         for place in 0..self.places.len() {
-            let slot = &mut self.places[place];
-            if !slot.active || slot.target.node != node {
-                continue;
+            let slot = &self.places[place];
+            if slot.active && slot.target.node == node {
+                self.end(place);
             }
-            slot.active = false;
-            let (target, again, counted) = (slot.target, slot.attempt > slot.first, slot.counted);
-            self.finish(place as u32, target, again, counted);
         }
     }
 

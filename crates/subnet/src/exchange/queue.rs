@@ -99,6 +99,13 @@ impl Queue {
         self.join_turn(target.node);
     }
 
+    /// What waits for a device, first come first.
+    pub fn waiting_for(&self, node: u32) -> impl Iterator<Item = Request> {
+        let head = self.lines.get(node as usize).map_or(NONE, |line| line.head);
+        let at = |place: u32| self.pool.get(place as usize).copied();
+        std::iter::successors(at(head), move |&(_, next)| at(next)).map(|(request, _)| request)
+    }
+
     /// Puts a device into its branch's turn if it has something to be sent and can take it.
     fn join_turn(&mut self, node: u32) {
         let line = &mut self.lines[node as usize];

@@ -15,7 +15,7 @@ use crate::request::Request;
 
 impl SubnetManager {
     /// A link to a switch is down. Unless the switch tells so itself, all beside it are asked, and it is too.
-    pub(super) fn ask_around(&mut self, switch: NodeId) {
+    pub(crate) fn ask_around(&mut self, switch: NodeId) {
         let fabric = &self.devices.fabric;
         let healing = &self.healing;
         let has_told = healing.looking.contains_key(&switch) || healing.suspects.contains(&switch);
@@ -43,11 +43,13 @@ impl SubnetManager {
 
     /// A device has not answered a few times: asks the nearer end of every link on the way to it.
     pub(crate) fn doubt(&mut self, now: Time, node: NodeId) {
-        if !self.may_heal() || !self.reached[node.index()] || !self.healing.doubted.insert(node) {
+        let comes_up = self.is_coming_up();
+        let is_asked = (self.may_heal() || comes_up) && self.reached.get(node.index()) != Some(&false);
+        if !is_asked || !self.healing.doubted.insert(node) {
             return;
         }
         for port in self.devices.links_on_the_way(node) {
-            if matches!(self.healing.stage, Stage::Idle | Stage::Gather(_)) {
+            if !comes_up && matches!(self.healing.stage, Stage::Idle | Stage::Gather(_)) {
                 let label = self.devices.fabric.name(node);
                 let cause = format!("{label} does not answer");
                 self.suspect_port(now, port, &cause);

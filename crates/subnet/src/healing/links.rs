@@ -7,12 +7,12 @@ use ib::{PortState, Time};
 
 use super::{Raising, Stage};
 use crate::event::Event;
-use crate::manager::SubnetManager;
+use crate::manager::{Phase, SubnetManager};
 use crate::request::Request;
 
 impl SubnetManager {
     /// A link is down: takes it out of the graph, and finds other ways for the manager's own packets.
-    pub(super) fn lose_link(&mut self, now: Time, port: PortId) {
+    pub(crate) fn lose_link(&mut self, now: Time, port: PortId) {
         let Some(peer) = self.devices.fabric.peer(port) else { return };
         self.flapped(now, port, peer);
         let devices = &mut self.devices;
@@ -79,6 +79,11 @@ impl SubnetManager {
 
     /// Switches that no way leads to any more, with what hangs on them.
     fn cut_off(&mut self, switches: &[NodeId]) {
+        // While the fabric is being found, other ways to them may be found yet.
+        if self.phase == Phase::Discover {
+            self.sweeping.without_way.extend(switches);
+            return;
+        }
         if switches.is_empty() {
             return;
         }
@@ -86,6 +91,10 @@ impl SubnetManager {
         let mut hosts = 0;
         for &switch in switches {
             self.reached[switch.index()] = false;
+            // What it was to be written it may hold or not.
+            if self.is_coming_up() || self.exchange.writes_table_of(switch.0) {
+                self.doubtful.insert(fabric.guid(switch));
+            }
             self.exchange.forget(switch.0);
             for (_, peer) in fabric.neighbors(switch) {
                 let node = fabric.node_of(peer);
@@ -181,9 +190,10 @@ impl SubnetManager {
         self.cut_off(&cut);
         for switch in switches {
             self.healing.changed.insert(switch);
-            // All was computed anew while it was away: what it holds is of old.
+            // All was computed anew while it was away, or it went while it was written: what it holds is of old.
             let has_row = self.tables.as_ref().is_some_and(|tables| tables.top_lid(switch) > 0);
-            if !has_row && self.devices.switches[switch.index()].linear_fdb_top != ib::Lid::NONE {
+            let is_written = has_row && !self.doubtful.contains(&self.devices.fabric.guid(switch));
+            if !is_written && self.devices.switches[switch.index()].linear_fdb_top != ib::Lid::NONE {
                 self.healing.unsure.insert(switch);
             }
             self.schedule(switch, Request::Sweep(switch));

@@ -86,7 +86,7 @@ impl SubnetManager {
 
     pub(super) fn examine(&mut self, port: PortId) {
         let node = self.devices.fabric.node_of(port);
-        if self.reached[node.index()] {
+        if self.reached.get(node.index()) != Some(&false) {
             self.schedule(node, Request::Examine(port));
         }
     }

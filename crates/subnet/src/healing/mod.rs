@@ -236,6 +236,20 @@ impl SubnetManager {
         self.begin_heal(now, cause);
     }
 
+    /// Links that were lost while the fabric was being written are healed around.
+    pub(crate) fn heal_what_was_lost(&mut self, now: Time) {
+        self.healing.doubted.clear();
+        self.healing.asked_around.clear();
+        if self.healing.changed.is_empty() {
+            return;
+        }
+        if self.may_heal() {
+            self.begin_heal(now, "a link was lost while tables were written");
+        } else {
+            self.sweep_soon(now, "a link was lost while tables were written");
+        }
+    }
+
     fn begin_heal(&mut self, now: Time, cause: &str) {
         self.healing.spreading.outdated();
         let (mads, blocks) = (self.counts.sent_in_all(), self.counts.blocks_written());

@@ -313,7 +313,7 @@ impl SubnetManager {
                 devices.route(devices.fabric.node_of(port)).then(devices.fabric.port_number(port))?
             }
             Subject::Port(port) => devices.route_to_port(port),
-            Subject::Node(node) => devices.route(node),
+            Subject::Node(node) => devices.way_to(node),
         };
         let id: AttributeId = request.attribute();
         let mut mad =

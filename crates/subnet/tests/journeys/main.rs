@@ -15,6 +15,7 @@
 //! | `traffic` | how many MADs, how many at once, how many lost |
 //! | `changes` | light sweeps and traps |
 //! | `fresh` | new devices, and switches that start afresh |
+//! | `meanwhile` | what happens while the fabric is coming up |
 //! | `silence` | who does not tell or answer is not waited for |
 //! | `spreading` | paths are spread anew some time after a change |
 //! | `managers` | two managers on one fabric |
@@ -33,6 +34,7 @@ mod judges;
 mod lanes;
 mod lids;
 mod managers;
+mod meanwhile;
 mod mischief;
 mod properties;
 mod silence;
