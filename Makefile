@@ -5,16 +5,16 @@ CARGO ?= cargo
 PEERS := opensm ibsim-utils infiniband-diags ibutils tshark
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: run test packages lint bench clean
+.PHONY: run test web page-packages packages lint bench clean
 
 ## Builds heddle and brings up an emulated SuperPOD of 1,024 GPUs.
-run:
+run: web
 	$(CARGO) run --release --locked -p cli -- up --emulate --once
 
 ## Installs the peers and runs every test. Property tests draw the same cases every time here; `cargo test` alone draws
 ## new ones.
 test: export PROPTEST_RNG_SEED ?= 20261201
-test: packages
+test: packages web
 	$(CARGO) build --locked -p cli
 	$(CARGO) test --workspace --locked --doc --quiet
 	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
@@ -22,6 +22,22 @@ test: packages
 	else \
 		$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests; \
 	fi
+
+## Builds the page that the controller serves, where its sources are newer than it; node and npm come from Debian where
+## there are none.
+web: web/dist/site/index.html
+
+web/dist/site/index.html: web/node_modules/.package-lock.json $(shell find web/src web/public -type f) web/index.html web/vite.config.ts
+	cd web && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || $(MAKE) --no-print-directory page-packages
+	cd web && npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+page-packages:
+	$(SUDO) apt-get update -qq
+	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
 
 ## Installs the Debian packages that the tests need, where one is missing.
 packages:

@@ -238,6 +238,40 @@ fn wrong_requests_are_answered_with_what_would_mend_them() {
 }
 
 #[test]
+fn the_topology_in_arrays_tells_by_place_what_is_out_of_service() {
+    let mut running = Running::start(None);
+    let (node, port) = running.uplink();
+    let stream =
+        Running::agent().get(format!("http://{}/api/v1/topology/stream", running.address)).call().unwrap();
+    assert_eq!(running.post(&format!("/api/v1/emulator/links/{node}/{port}/pull")).0, 202);
+    let lost = BufReader::new(stream.into_body().into_reader()).lines().find_map(|line| {
+        let states: Value = serde_json::from_str(line.unwrap().strip_prefix("data:")?.trim()).unwrap();
+        states["down"][0].as_u64().map(|at| (at as usize, states))
+    });
+    let (at, states) = lost.unwrap();
+    let topology = running.json("/api/v1/topology");
+    assert_eq!(topology["states"], states);
+    let links = &topology["links"];
+    let ends = ["a", "b"].map(|end| {
+        let node = &topology["nodes"]["guid"][links[end][at].as_u64().unwrap() as usize];
+        (node.as_str().unwrap().to_owned(), links[format!("{end}_port")][at].to_string())
+    });
+    assert!(ends.contains(&(node, port)), "{ends:?}");
+    running.end();
+}
+
+#[test]
+fn the_page_is_there_or_says_how_to_have_it() {
+    let mut running = Running::start(None);
+    let (status, form, text) = running.get("/");
+    match status {
+        200 => assert!(form.starts_with("text/html") && text.contains("assets/"), "{form}: {text}"),
+        status => assert!(status == 501 && text.contains("make web"), "{status}: {text}"),
+    }
+    running.end();
+}
+
+#[test]
 fn events_outlive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("store");

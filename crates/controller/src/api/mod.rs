@@ -8,9 +8,11 @@ mod extract;
 mod fabric;
 mod links;
 mod nodes;
+mod page;
 mod paths;
 mod problem;
 mod serve;
+mod topology;
 
 use std::sync::Arc;
 
@@ -66,6 +68,7 @@ fn api() -> OpenApiRouter<Site> {
         .merge(nodes::routes())
         .merge(links::routes())
         .merge(paths::routes())
+        .merge(topology::routes())
         .merge(events::routes());
     OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", resources)
 }
@@ -117,6 +120,7 @@ pub fn router(site: Site) -> Router {
     )
     .route("/metrics", get(move || async move { ([(header::CONTENT_TYPE, openmetrics)], metrics.text()) }))
     .route("/healthz", get(health))
+    .merge(page::routes())
     .fallback(no_such_page)
     .method_not_allowed_fallback(wrong_method)
     .layer(DefaultBodyLimit::max(LARGEST_BODY))

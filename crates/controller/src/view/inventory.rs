@@ -102,6 +102,8 @@ pub struct Inventory {
     /// Links in each state: active, down, held down.
     counts: [usize; 3],
     absent: usize,
+    shape: u64,
+    revision: u64,
 }
 
 impl Inventory {
@@ -176,7 +178,25 @@ impl Inventory {
                 (None, None) => {}
             }
         }
-        (Self::indexed(nodes, links), changed)
+        let next = Self::indexed(nodes, links);
+        let shape = self.shape + u64::from(!next.is_shaped_like(self));
+        let is_other = shape != self.shape || !next.does_as(self);
+        (Self { shape, revision: self.revision + u64::from(is_other), ..next }, changed)
+    }
+
+    /// Whether the same nodes and links are listed, whatever they do.
+    fn is_shaped_like(&self, other: &Self) -> bool {
+        let node = |node: &Node| (node.guid, node.kind, node.ports, node.level);
+        self.nodes.len() == other.nodes.len()
+            && self.links.len() == other.links.len()
+            && self.nodes.iter().zip(&other.nodes).all(|(a, b)| node(a) == node(b) && a.name == b.name)
+            && self.links.iter().zip(&other.links).all(|(a, b)| (a.ends, a.rate) == (b.ends, b.rate))
+    }
+
+    /// Whether what is listed in both does the same.
+    fn does_as(&self, other: &Self) -> bool {
+        self.links.iter().zip(&other.links).all(|(a, b)| a.state == b.state)
+            && self.nodes.iter().zip(&other.nodes).all(|(a, b)| a.present == b.present)
     }
 
     /// The nodes by GUID, and where each of the fabric's is among them.
@@ -254,7 +274,17 @@ impl Inventory {
         }
         let cabled = at_ends.into_iter().map(|(end, link)| (end.port, link)).collect();
         let absent = nodes.iter().filter(|node| !node.present).count();
-        Self { nodes, links, first_cabled, cabled, by_name, counts, absent }
+        Self { nodes, links, first_cabled, cabled, by_name, counts, absent, shape: 0, revision: 0 }
+    }
+
+    /// Counts the changes of which nodes and links are listed: indices hold as long as it stays.
+    pub fn shape(&self) -> u64 {
+        self.shape
+    }
+
+    /// Counts the changes of the shape, of what links do, and of which nodes are there.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// All nodes, by GUID.
@@ -280,6 +310,11 @@ impl Inventory {
     /// How many links are in a state.
     pub fn count(&self, state: LinkState) -> usize {
         self.counts[state as usize]
+    }
+
+    /// All nodes in the order of their names.
+    pub fn by_name(&self) -> &[NodeIndex] {
+        &self.by_name
     }
 
     /// How many nodes were there and are gone.
@@ -368,6 +403,10 @@ mod tests {
         assert_eq!(second.label(link.ends[0]), "leaf-20[4]");
         assert_eq!((link.state, link.since, link.losses), (LinkState::Down, at(2), 1));
         assert_eq!((second.count(LinkState::Active), second.count(LinkState::Down)), (3, 1));
+        assert_eq!((first.shape(), first.revision()), (1, 1));
+        assert_eq!((second.shape(), second.revision()), (1, 2));
+        let (same, _) = second.next(&fabric, &[], at(3));
+        assert_eq!((same.shape(), same.revision()), (1, 2));
         let (third, changes) = second.next(&fabric, &[("spine".into(), 1)], at(3));
         assert_eq!(changes, []);
         assert_eq!((third.link(lost).state, third.link(lost).since), (LinkState::HeldDown, at(3)));
@@ -386,6 +425,7 @@ mod tests {
         assert_eq!(second.links().len(), 4);
         let [Change::Back(link)] = changes[..] else { panic!("{changes:?}") };
         assert_eq!(second.label(second.link(link).ends[1]), "spine[3]");
+        assert_eq!((second.shape(), second.revision()), (2, 2));
     }
 
     #[test]
