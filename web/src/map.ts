@@ -37,7 +37,7 @@ export interface MapEvents {
   click(node: number | undefined, link: number | undefined): void;
 }
 
-type Flat = { length: number; attributes: Record<string, { value: Float32Array | Uint8Array; size: number }> };
+type Flat = { length: number; attributes: Record<string, { value: Float32Array | Uint8Array; size: number; normalized?: boolean }> };
 
 export class FabricMap {
   private readonly deck: Deck<OrthographicView>;
@@ -46,6 +46,7 @@ export class FabricMap {
   private marks: Marks = { way: [], taken: [], nodes: [] };
   private readonly fewLinks: boolean;
   private readonly between: Flat;
+  private readonly within: Flat;
   private readonly toHosts: Flat;
   private readonly bundles: Flat;
   private near = false;
@@ -63,13 +64,16 @@ export class FabricMap {
     events: MapEvents,
   ) {
     const between: number[] = [];
+    const within: number[] = [];
     const toHosts: number[] = [];
     for (let link = 0; link < model.linkCount; link++) {
       const both = model.isSwitch[model.a[link]] && model.isSwitch[model.b[link]];
-      (both ? between : toHosts).push(link);
+      const isWithin = layout.cardOf[model.a[link]] === layout.cardOf[model.b[link]];
+      (both ? (isWithin ? within : between) : toHosts).push(link);
     }
-    this.fewLinks = between.length <= FEW;
+    this.fewLinks = between.length + within.length <= FEW;
     this.between = this.lines(between);
+    this.within = this.lines(within);
     this.toHosts = this.lines(toHosts);
     this.bundles = this.fewLinks ? this.lines([]) : this.bundled(between);
     this.picker = new Picker(model, layout);
@@ -267,8 +271,10 @@ export class FabricMap {
     const some = (id: string, links: number[], color: number[], width: number): Layer => line(id, this.lines(links), color, width);
     const layers: Layer[] = [];
     const all = this.fewLinks || this.near;
-    // Links between cards lie under the cards that they pass; those within a card lie on it.
-    layers.push(line('bundles', all ? this.lines([]) : this.bundles, palette.bundle, 1));
+    // Links between cards shine through the cards that they pass; those within a card lie on it.
+    const none = this.lines([]);
+    layers.push(line('bundles', all ? none : this.bundles, palette.bundle, 1));
+    layers.push(line('between', all ? this.between : none, this.between.length > 20_000 ? palette.haze : palette.line, 1));
     layers.push(
       new SolidPolygonLayer({
         id: 'cards',
@@ -278,9 +284,8 @@ export class FabricMap {
         updateTriggers: { getFillColor: palette.card },
       }),
     );
-    const links = (this.between.length || 1) > 20_000 ? palette.haze : palette.line;
-    layers.push(line('between', all ? this.between : this.lines([]), links, 1));
-    layers.push(line('to-hosts', this.near ? this.toHosts : this.lines([]), palette.line, 1));
+    layers.push(line('within', all ? this.within : none, palette.line, 1));
+    layers.push(line('to-hosts', this.near ? this.toHosts : none, palette.line, 1));
     layers.push(...this.devices());
     layers.push(some('held', model.held, palette.held, 2.5), some('down', model.down, palette.down, 2.5));
     layers.push(some('taken', marks.taken, palette.taken, 3));
@@ -331,7 +336,7 @@ export class FabricMap {
     });
     const dots: Flat = {
       length: hosts.length,
-      attributes: { getPosition: { value: positions, size: 3 }, getFillColor: { value: colors, size: 4 }, getRadius: { value: radii, size: 1 } },
+      attributes: { getPosition: { value: positions, size: 3 }, getFillColor: { value: colors, size: 4, normalized: true }, getRadius: { value: radii, size: 1 } },
     };
     const color = (node: number): number[] => (model.absent.has(node) ? palette.down : model.tier[node] <= 1 ? palette.leaf : palette.upper);
     return [

@@ -22,11 +22,11 @@ export interface Palette {
 }
 
 const light: Palette = {
-  card: [255, 255, 255, 255],
+  card: [255, 255, 255, 205],
   host: [146, 164, 190, 255],
   leaf: [62, 92, 134, 255],
   upper: [62, 92, 134, 255],
-  line: [96, 124, 164, 70],
+  line: [96, 124, 164, 60],
   haze: [96, 124, 164, 40],
   bundle: [96, 124, 164, 26],
   down: [207, 34, 46, 255],
@@ -39,7 +39,7 @@ const light: Palette = {
 };
 
 const dark: Palette = {
-  card: [24, 30, 39, 255],
+  card: [24, 30, 39, 205],
   host: [92, 108, 132, 255],
   leaf: [104, 138, 186, 255],
   upper: [104, 138, 186, 255],
