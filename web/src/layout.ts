@@ -86,7 +86,7 @@ function plan(pods: Pod[], block: { w: number; h: number }, top: number): Plan {
       const height = band + podRows * (cardHeight + GAP);
       const empty = 1 - pods.length / (podRows * podColumns) + (1 - mostLeaves / (leafRows * leafColumns));
       // Leaves under each other hide the links of the lower ones: a little worse.
-      const cost = Math.abs(Math.log(width / height / ASPECT)) + empty * 2 + (leafRows - 1) * 0.03 + (podRows - 1) * 0.05;
+      const cost = Math.abs(Math.log(width / height / ASPECT)) + empty * 2 + (leafRows - 1) * 0.12 + (podRows - 1) * 0.05;
       if (cost < least) {
         least = cost;
         best = { leafColumns, podColumns, cardWidth, cardHeight };

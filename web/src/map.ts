@@ -25,7 +25,9 @@ const FEW = 6_000;
 /** Pixels a unit from which each link is drawn. */
 const NEAR = 7;
 const MOST_BUNDLES = 1_500;
-const MARGIN = 24;
+const MARGIN = 20;
+/** Room at the bottom for the buttons and the legend. */
+const FOOT = 52;
 
 interface View {
   target: [number, number];
@@ -132,8 +134,8 @@ export class FabricMap {
   }
 
   private fitted(x: number, y: number, w: number, h: number): View {
-    const room = Math.min((this.width - 2 * MARGIN) / w, (this.height - 2 * MARGIN) / h);
-    return { target: [x + w / 2, y + h / 2], zoom: Math.log2(Math.max(room, 1e-3)) };
+    const room = Math.max(1e-3, Math.min((this.width - 2 * MARGIN) / w, (this.height - MARGIN - FOOT) / h));
+    return { target: [x + w / 2, y + h / 2 + (FOOT - MARGIN) / 2 / room], zoom: Math.log2(room) };
   }
 
   private whole(): View {
@@ -196,8 +198,9 @@ export class FabricMap {
     const lost = [...this.model.down, ...this.model.held];
     const node = this.picker.node(left, top, 5 / scale);
     if (node !== undefined && (this.model.isSwitch[node] || scale > 3)) return { node };
+    // Links that are drawn one by one can be pointed at.
     const all = this.near || this.fewLinks;
-    const link = this.picker.link(left, top, 4 / scale, lost) ?? (all ? this.picker.link(left, top, 3 / scale) : undefined);
+    const link = this.picker.link(left, top, 4 / scale, lost) ?? (all ? this.picker.link(left, top, 3 / scale, undefined, !this.fewLinks) : undefined);
     return { node: link === undefined ? node : undefined, link };
   }
 
@@ -273,8 +276,8 @@ export class FabricMap {
     const all = this.fewLinks || this.near;
     // Links between cards shine through the cards that they pass; those within a card lie on it.
     const none = this.lines([]);
-    layers.push(line('bundles', all ? none : this.bundles, palette.bundle, 1));
-    layers.push(line('between', all ? this.between : none, this.between.length > 20_000 ? palette.haze : palette.line, 1));
+    layers.push(line('bundles', this.fewLinks ? none : this.bundles, palette.bundle, 1));
+    layers.push(line('between', this.fewLinks ? this.between : none, palette.line, 1));
     layers.push(
       new SolidPolygonLayer({
         id: 'cards',
@@ -288,6 +291,9 @@ export class FabricMap {
     layers.push(line('to-hosts', this.near ? this.toHosts : none, palette.line, 1));
     layers.push(...this.devices());
     layers.push(some('held', model.held, palette.held, 2.5), some('down', model.down, palette.down, 2.5));
+    // Of one node all links are seen, however many the fabric has.
+    const own = marks.node === undefined ? [] : model.linksOf(marks.node).map((has) => has.link);
+    layers.push(some('own', own.filter((link) => model.state[link] === ACTIVE), palette.own, 1.5));
     layers.push(some('taken', marks.taken, palette.taken, 3));
     layers.push(some('way', marks.way, palette.way, 4));
     layers.push(some('chosen', marks.link === undefined ? [] : [marks.link], palette.chosen, 4));

@@ -61,8 +61,8 @@ export class Picker {
     return best;
   }
 
-  /** The nearest link no farther than `slack`, of `links` or of all. */
-  link(x: number, y: number, slack: number, links?: number[]): number | undefined {
+  /** The nearest link no farther than `slack`, of `links` or of all; with `withinCards` of those that leave no card. */
+  link(x: number, y: number, slack: number, links?: number[], withinCards = false): number | undefined {
     const { model, layout } = this;
     let best: number | undefined;
     let least = slack * slack;
@@ -70,6 +70,7 @@ export class Picker {
     for (let at = 0; at < count; at++) {
       const link = links ? links[at] : at;
       const [a, b] = [model.a[link], model.b[link]];
+      if (withinCards && layout.cardOf[a] !== layout.cardOf[b]) continue;
       const [upper, lower] = layout.y[a] <= layout.y[b] ? [a, b] : [b, a];
       const [x1, y1] = [layout.x[upper], layout.y[upper] + layout.halfHeight[upper]];
       const [x2, y2] = [layout.x[lower], layout.y[lower] - layout.halfHeight[lower]];

@@ -10,7 +10,7 @@ export interface Palette {
   leaf: number[];
   upper: number[];
   line: number[];
-  haze: number[];
+  own: number[];
   bundle: number[];
   down: number[];
   held: number[];
@@ -27,7 +27,7 @@ const light: Palette = {
   leaf: [62, 92, 134, 255],
   upper: [62, 92, 134, 255],
   line: [96, 124, 164, 60],
-  haze: [96, 124, 164, 40],
+  own: [9, 105, 218, 130],
   bundle: [96, 124, 164, 26],
   down: [207, 34, 46, 255],
   held: [154, 103, 0, 255],
@@ -44,7 +44,7 @@ const dark: Palette = {
   leaf: [104, 138, 186, 255],
   upper: [104, 138, 186, 255],
   line: [128, 158, 204, 60],
-  haze: [128, 158, 204, 34],
+  own: [88, 166, 255, 130],
   bundle: [128, 158, 204, 26],
   down: [255, 99, 99, 255],
   held: [226, 172, 60, 255],

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::api::{ServeError, Server};
 use crate::event::{Draft, Kind, Severity};
@@ -79,6 +79,7 @@ impl Daemon {
             journal: Arc::clone(&journal),
             counts: Arc::clone(&counts),
             calls,
+            questions: Arc::new(Semaphore::new(1)),
             started,
             place: config.place.as_str().into(),
             is_emulated: config.is_emulated,

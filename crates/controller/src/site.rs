@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use subnet::SubnetManager;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use transport::Wire;
 
 use crate::journal::Journal;
@@ -32,6 +32,8 @@ pub struct Site {
     pub counts: Arc<Counts>,
     /// The way into the fabric's thread.
     pub calls: Sender<Call>,
+    /// Held while a question is computed: one at a time.
+    pub questions: Arc<Semaphore>,
     /// When the controller started.
     pub started: Timestamp,
     /// Where the fabric's door leads, for people.

@@ -261,6 +261,49 @@ fn the_topology_in_arrays_tells_by_place_what_is_out_of_service() {
 }
 
 #[test]
+fn what_if_tells_what_would_be_lost_and_changes_nothing() {
+    let mut running = Running::start(None);
+    let ask = |question: Value| {
+        let request = Running::agent().post(format!("http://{}/api/v1/what-if", running.address));
+        let mut answer = request.send_json(question).unwrap();
+        let body: Value = answer.body_mut().read_json().unwrap();
+        (answer.status().as_u16(), body)
+    };
+    let (node, port) = running.uplink();
+    let port: u64 = port.parse().unwrap();
+    let (status, one) = ask(serde_json::json!({ "pull": [{ "node": node, "port": port }] }));
+    assert_eq!(status, 200, "{one:#}");
+    let hosts = running.json("/api/v1/fabric")["hosts"].as_u64().unwrap();
+    assert_eq!((&one["pairs"], &one["pairs_lost"]), (&(hosts * (hosts - 1)).into(), &0.into()), "{one:#}");
+    assert_eq!(one["repaired"], true);
+    assert!(one["after"]["max"].as_u64() > one["before"]["max"].as_u64() && one["entries"] != 0, "{one:#}");
+    // A leaf takes its hosts with it; between the others nothing is lost.
+    let leaves = running.json("/api/v1/nodes?kind=switch&level=1&limit=1");
+    let leaf = &leaves["items"][0]["guid"];
+    let (status, cut) = ask(serde_json::json!({ "drain": [leaf] }));
+    let lost = cut["hosts_cut"].as_u64().unwrap();
+    assert!(status == 200 && lost == 32, "{cut:#}");
+    assert_eq!(cut["pairs_lost"], hosts * (hosts - 1) - (hosts - lost) * (hosts - lost - 1), "{cut:#}");
+    for answer in [&one, &cut] {
+        for nothing in ["unreachable", "loops", "credit_loops"] {
+            assert_eq!(answer[nothing], 0, "{nothing}: {answer:#}");
+        }
+    }
+    let fabric = running.json("/api/v1/fabric");
+    assert_eq!((&fabric["heals"]["count"], &fabric["links"]["down"]), (&0.into(), &0.into()));
+    for (question, status) in [
+        (serde_json::json!({}), 400),
+        (serde_json::json!({ "drain": ["nobody"] }), 404),
+        (serde_json::json!({ "cut": [] }), 422),
+        (serde_json::json!({ "pull": [{ "node": node, "port": 250 }] }), 404),
+    ] {
+        let (found, problem) = ask(question);
+        assert!(found == status && problem["mend"] != "", "{found}: {problem:#}");
+    }
+    running.end();
+}
+
+#[test]
 fn the_page_is_there_or_says_how_to_have_it() {
     let mut running = Running::start(None);
     let (status, form, text) = running.get("/");

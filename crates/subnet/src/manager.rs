@@ -16,6 +16,7 @@ use crate::event::{Event, Input, Work};
 use crate::exchange::{Exchange, Outcome, Target};
 use crate::finding::{Finding, FindingKind};
 use crate::healing::Healing;
+use crate::in_service::InService;
 use crate::programming::{Counts, HeldMappings, Programming};
 use crate::report::{Progress, Report, Seconds, Verified};
 use crate::request::Request;
@@ -279,6 +280,12 @@ impl SubnetManager {
     /// The tables that were written.
     pub fn tables(&self) -> Option<&Tables> {
         self.tables.as_deref()
+    }
+
+    /// The routes in service, for who computes beside the manager.
+    pub fn routes_in_service(&self) -> Option<InService> {
+        let tables = Arc::downgrade(self.tables.as_ref()?);
+        Some(InService::new(tables, self.heights.clone(), self.lanes.clone(), self.wanted_routes()))
     }
 
     /// How many data lanes the paths take.

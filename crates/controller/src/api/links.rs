@@ -115,7 +115,10 @@ fn show(inventory: &Inventory, link: LinkIndex) -> Link {
 }
 
 /// The link at a port.
-fn link_at(inventory: &Inventory, node: &str, port: u8) -> Result<LinkIndex, Problem> {
+///
+/// # Errors
+/// Where there is no such node, or its port has no link.
+pub fn link_at(inventory: &Inventory, node: &str, port: u8) -> Result<LinkIndex, Problem> {
     let index = find(inventory, node)?;
     inventory.link_at(End { node: index, port }).ok_or_else(|| {
         Problem::new(

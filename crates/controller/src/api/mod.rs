@@ -13,6 +13,7 @@ mod paths;
 mod problem;
 mod serve;
 mod topology;
+mod what_if;
 
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ fn api() -> OpenApiRouter<Site> {
         .merge(links::routes())
         .merge(paths::routes())
         .merge(topology::routes())
+        .merge(what_if::routes())
         .merge(events::routes());
     OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", resources)
 }
