@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use commands::client::{event, link, way};
-use commands::{drill, fabric, pool, replay, route, trace, up};
+use commands::{drill, fabric, pool, replay, route, token, trace, up};
 use failure::Failure;
 
 /// An InfiniBand subnet manager: brings a fabric up, proves its routes, watches its links.
@@ -61,6 +61,8 @@ enum Command {
     Pool(pool::PoolCommand),
     /// Let failures happen on an emulated fabric, heal them, and judge what the switches hold after each
     Drill(Box<drill::DrillCommand>),
+    /// Make a token with which a caller is let in to a controller
+    Token(token::TokenCommand),
     /// Replay, describe and make traces of jobs on a GPU cluster
     #[command(subcommand)]
     Trace(trace::TraceCommand),
@@ -87,6 +89,7 @@ fn run(command: Command) -> Result<Answer, Failure> {
         Command::Route(route) => route.run(),
         Command::Pool(command) => command.run(),
         Command::Drill(drill) => drill.run(),
+        Command::Token(command) => command.run(),
         Command::Trace(command) => command.run(),
         Command::Replay(replay) => replay.run(),
     }

@@ -14,6 +14,10 @@ pub enum Kind {
     ControllerStarted,
     /// The controller was stopped.
     ControllerStopped,
+    /// The configuration was read again and taken up.
+    ConfigurationReloaded,
+    /// The configuration was read again and is wrong: the former one stays.
+    ConfigurationRefused,
     /// The fabric is up.
     FabricUp,
     /// The fabric cannot be brought up as asked.

@@ -6,13 +6,14 @@
 //!
 //! The session's thread does nothing else. It tells what it sees through [`feed`] to the `keeper`, which writes the
 //! [`journal`] into the [`store`] and keeps the picture ([`view`]) that the [`api`] and the [`metrics`] answer from;
-//! [`daemon`] puts it together.
+//! [`access`] says who may do what, [`service`] speaks with systemd; [`daemon`] puts it together.
 //!
 //! Invariants: nothing is decided here; what a session does follows from what its wire gave and its configuration. No
 //! reader holds up the session: it is asked only through [`session::Call`]s, a few at a time.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types, reason = "this crate is a door")]
 
+pub mod access;
 pub mod api;
 mod aside;
 pub mod daemon;
@@ -24,6 +25,7 @@ pub mod lids;
 pub mod metrics;
 mod mischief;
 pub mod recording;
+pub mod service;
 pub mod session;
 pub mod signals;
 pub mod site;

@@ -9,6 +9,7 @@ use subnet::SubnetManager;
 use tokio::sync::{Semaphore, oneshot, watch};
 use transport::Wire;
 
+use crate::api::Gate;
 use crate::journal::Journal;
 use crate::metrics::Counts;
 use crate::session::Call;
@@ -40,6 +41,10 @@ pub struct Site {
     pub place: Arc<str>,
     /// Whether the fabric is emulated, and may be broken on purpose.
     pub is_emulated: bool,
+    /// Who is let in.
+    pub gate: Arc<Gate>,
+    /// Whether TLS is spoken.
+    pub is_secure: bool,
     /// Becomes true when the controller ends.
     pub ending: watch::Receiver<bool>,
 }

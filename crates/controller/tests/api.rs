@@ -7,6 +7,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use controller::api::Doors;
 use controller::daemon::{Config, Daemon};
 use controller::{Session, Stop, Until};
 use emulator::Emulator;
@@ -30,7 +31,7 @@ impl Running {
         let (tell, told) = channel();
         let thread = thread::spawn(move || {
             let config = Config {
-                listen: "127.0.0.1:0".parse().unwrap(),
+                doors: Doors::local("127.0.0.1:0".parse().unwrap()),
                 store,
                 place: "a test".to_owned(),
                 is_emulated: true,

@@ -6,5 +6,6 @@ pub mod fabric;
 pub mod pool;
 pub mod replay;
 pub mod route;
+pub mod token;
 pub mod trace;
 pub mod up;

@@ -1,6 +1,7 @@
 //! What requests carry, read so that a wrong one is answered with a problem.
 
-use axum::extract::{FromRequestParts, Path as AxumPath, Query as AxumQuery};
+use axum::Json;
+use axum::extract::{FromRequest, FromRequestParts, Path as AxumPath, Query as AxumQuery};
 
 use super::problem::Problem;
 
@@ -13,6 +14,11 @@ pub struct Path<T>(pub T);
 #[derive(FromRequestParts)]
 #[from_request(via(AxumQuery), rejection(Problem))]
 pub struct Query<T>(pub T);
+
+/// A body of JSON.
+#[derive(FromRequest)]
+#[from_request(via(Json), rejection(Problem))]
+pub struct Body<T>(pub T);
 
 /// Entries of a page where nothing is said.
 const USUAL: u32 = 100;

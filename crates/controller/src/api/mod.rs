@@ -6,12 +6,15 @@
 mod events;
 mod extract;
 mod fabric;
+mod gate;
 mod links;
 mod nodes;
 mod page;
 mod paths;
 mod problem;
 mod serve;
+mod session;
+mod tls;
 mod topology;
 mod what_if;
 
@@ -26,8 +29,10 @@ use serde::Serialize;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 
+pub use gate::{Gate, Rules};
 pub use problem::Problem;
-pub use serve::{ServeError, Server};
+pub use serve::{Doors, ServeError, Server};
+pub use tls::{Certificate, Files as TlsFiles, TlsError};
 
 use crate::metrics::Metrics;
 use crate::site::Site;
@@ -40,11 +45,13 @@ const LARGEST_BODY: usize = 1 << 20;
     info(
         title = "Heddle",
         description = "The controller of an InfiniBand GPU cluster: its fabric, and what happens to it. Errors are \
-            problem details (RFC 9457). Lists come in pages: give the `next` of one page for the next."
+            problem details (RFC 9457). Where the controller asks for tokens, give one as \
+            `Authorization: Bearer TOKEN`. Lists come in pages: give the `next` of one page for the next."
     ),
     tags(
         (name = "fabric", description = "What is cabled to what, and how it does"),
         (name = "events", description = "What has happened"),
+        (name = "session", description = "Who calls"),
         (name = "emulator", description = "Faults on purpose, where the fabric is emulated"),
     )
 )]
@@ -71,7 +78,8 @@ fn api() -> OpenApiRouter<Site> {
         .merge(paths::routes())
         .merge(topology::routes())
         .merge(what_if::routes())
-        .merge(events::routes());
+        .merge(events::routes())
+        .merge(session::routes());
     OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", resources)
 }
 
@@ -126,5 +134,6 @@ pub fn router(site: Site) -> Router {
     .fallback(no_such_page)
     .method_not_allowed_fallback(wrong_method)
     .layer(DefaultBodyLimit::max(LARGEST_BODY))
+    .layer(axum::middleware::from_fn_with_state(Arc::clone(&site.gate), gate::pass))
     .with_state(site)
 }

@@ -4,4 +4,5 @@ pub mod event;
 pub mod link;
 mod server;
 pub mod status;
+mod unix;
 pub mod way;

@@ -1,16 +1,19 @@
 //! `heddle up`: brings a fabric up and keeps it up.
 
+mod config;
 mod door;
 mod options;
 mod output;
 mod watch;
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use controller::api::ServeError;
 use controller::daemon::{self, StartError};
 use controller::feed::Feed;
 use controller::lids::{self, Lids, LidsError};
+use controller::service::Reload;
 use controller::{Daemon, End, Session, SessionError, Stop, Until};
 use fabric::Fabric;
 use fabric::compare::{self, Properties};
@@ -23,9 +26,57 @@ use crate::files;
 
 pub use options::{DEFAULT_LISTEN, Up, duration};
 
+use config::Configuration;
+
+/// The words of this very command after `heddle up`.
+fn own_words() -> Vec<OsString> {
+    std::env::args_os().skip(2).collect()
+}
+
+/// Options of both: of the command line, and of the file that it names.
+fn configured(path: &str) -> Result<(Up, Configuration), Failure> {
+    let configuration = Configuration::read(path)?;
+    let mut up = configuration.with(path, own_words())?;
+    up.access = configuration.access.clone();
+    Ok((up, configuration))
+}
+
+/// What to do when the configuration is to be read again.
+fn reload(changing: daemon::Changing, path: Option<String>, former: Option<Configuration>) -> Reload {
+    let mut former = former.unwrap_or_default();
+    Box::new(move || {
+        let Some(path) = &path else {
+            return Ok("there is no configuration file to read again".to_owned());
+        };
+        let refused = |failure: Failure| format!("the configuration stays as it was: {failure}");
+        let (up, now) = configured(path).map_err(refused)?;
+        changing.take(&up.doors()).map_err(|error| refused(Failure::new(error.to_string(), "", "")))?;
+        let mut others = former.differing(&now);
+        others.retain(|key| !AT_ONCE.contains(&key.as_str()));
+        former = now;
+        Ok(match others.as_slice() {
+            [] => format!("{path} was read again"),
+            others => format!("{path} was read again; these wait for a restart: {}", others.join(", ")),
+        })
+    })
+}
+
+/// Keys of the configuration that are taken up while the controller runs; tokens are too.
+const AT_ONCE: [&str; 1] = ["requests-per-second"];
+
 impl Up {
     /// Brings the fabric up.
     pub fn run(self) -> Result<Answer, Failure> {
+        match self.config.clone() {
+            None => self.go(None),
+            Some(path) => {
+                let (up, configuration) = configured(&path)?;
+                up.go(Some(configuration))
+            }
+        }
+    }
+
+    fn go(self, configuration: Option<Configuration>) -> Result<Answer, Failure> {
         let outputs = self.outputs()?;
         let door = self.door();
         let cabling = self.cabling(door)?;
@@ -47,7 +98,8 @@ impl Up {
         if door == options::Door::Emulate {
             session.pace();
         }
-        let daemon = if self.once { None } else { Some(self.serve(&mut session, &place, door)?) };
+        let daemon =
+            if self.once { None } else { Some(self.serve(&mut session, &place, door, configuration)?) };
         let planned = cabling.filter(|_| door != options::Door::Emulate);
         let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
         let daemon = daemon.map(|(daemon, feed)| {
@@ -71,25 +123,18 @@ impl Up {
         session: &mut Session<Box<dyn Wire>>,
         place: &str,
         door: options::Door,
+        configuration: Option<Configuration>,
     ) -> Result<(Daemon, Feed), Failure> {
         let config = daemon::Config {
-            listen: self.listen,
+            doors: self.doors(),
             store: self.store.clone(),
             place: place.to_owned(),
             is_emulated: door == options::Door::Emulate,
             pull_every: self.pull_every,
             seed: self.seed,
         };
-        let (daemon, feed, calls) = Daemon::start(&config).map_err(|error| {
-            let (place, help) = match &error {
-                StartError::Store(_) => ("--store", "give another file, or end the heddle that has it"),
-                StartError::Serve(ServeError::Open(_)) => {
-                    ("--listen", "give an address of this machine alone, as in 127.0.0.1:7980")
-                }
-                StartError::Serve(_) => ("--listen", "give another address; port 0 is any free one"),
-            };
-            Failure::new(error.to_string(), place, help)
-        })?;
+        let (mut daemon, feed, calls) = Daemon::start(&config).map_err(cannot_start)?;
+        daemon.serve(reload(daemon.changing(), self.config.clone(), configuration)).map_err(cannot_start)?;
         session.hear(calls);
         Ok((daemon, feed))
     }
@@ -164,6 +209,23 @@ impl Up {
         }
         Ok(known)
     }
+}
+
+fn cannot_start(error: StartError) -> Failure {
+    let (place, help) = match &error {
+        StartError::Store(_) => ("--store", "give another file, or end the heddle that has it"),
+        StartError::Serve(ServeError::Open(_)) => (
+            "--listen",
+            "give an address of this machine alone, as in 127.0.0.1:7980, or tokens: see `heddle token --help`",
+        ),
+        StartError::Serve(ServeError::Clear(_)) => ("--listen", "give --certificate and --key"),
+        StartError::Serve(ServeError::Tls(_)) => {
+            ("--certificate", "give a certificate and its key, both as PEM")
+        }
+        StartError::Serve(ServeError::Socket { .. }) => ("--socket", "give another file"),
+        StartError::Serve(_) => ("--listen", "give another address; port 0 is any free one"),
+    };
+    Failure::new(error.to_string(), place, help)
 }
 
 /// Files to write once the fabric is up.

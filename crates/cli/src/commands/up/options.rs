@@ -1,10 +1,13 @@
 //! The options of `heddle up`, and what they mean for the manager.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use controller::access::Access;
+use controller::api::{Doors, Rules, TlsFiles};
 use ib::wide::Addressing;
 
 use crate::failure::Failure;
@@ -35,6 +38,7 @@ pub enum AddressingName {
     after_help = "Examples:\n  heddle up --once                          an emulated SuperPOD of 1,024 GPUs\n  \
     heddle up tree.toml --once --json         another emulated fabric, for programs\n  \
     heddle up --pull-every 2min               cables fail and come back; watch it at the API\n  \
+    heddle up --config /etc/heddle/heddle.toml as a service: see examples/heddle.toml\n  \
     heddle up --umad --lids /var/lib/heddle/lids\n                                            \
     manage this machine's subnet, keep LIDs across restarts\n  \
     heddle up plan.toml --umad --once         bring it up and say where it differs from the plan\n  \
@@ -44,6 +48,10 @@ pub enum AddressingName {
 pub struct Up {
     /// A topology file: what to emulate; with --ibsim and --umad, the plan to compare with
     pub file: Option<String>,
+
+    /// Take options from this file, and read it again on SIGHUP; those given here come before it
+    #[arg(long, value_name = "FILE.toml")]
+    pub config: Option<String>,
 
     /// Emulate the fabric in memory, under a virtual clock [default without --ibsim and --umad]
     #[arg(long, group = "door")]
@@ -55,10 +63,10 @@ pub struct Up {
     #[arg(long, group = "door")]
     pub umad: bool,
     /// The adapter, as in mlx5_0 [default: the first with a port that is not down]
-    #[arg(long, requires = "umad")]
+    #[arg(long, requires = "umad", conflicts_with_all = ["ibsim", "emulate"])]
     pub device: Option<String>,
     /// The adapter's port [default: the first that is not down]
-    #[arg(long, requires = "umad")]
+    #[arg(long, requires = "umad", conflicts_with_all = ["ibsim", "emulate"])]
     pub port: Option<u8>,
 
     /// End when the fabric is up, instead of watching it
@@ -74,9 +82,34 @@ pub struct Up {
     #[arg(long, value_name = "FILE")]
     pub save_tables: Vec<String>,
 
-    /// Where the API listens once the fabric comes up: an address of this machine alone; port 0 is any free one
+    /// Where the API listens once the fabric comes up; port 0 is any free one. Others than this machine may call
+    /// where there are tokens and a certificate
     #[arg(long, value_name = "ADDRESS", default_value = DEFAULT_LISTEN, conflicts_with = "once", help_heading = "Controller")]
     pub listen: SocketAddr,
+    /// Listen on this Unix socket too; its file's owner and group are let in as administrators
+    #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Controller")]
+    pub socket: Option<PathBuf>,
+    /// Speak TLS with this certificate, as PEM; needed where others than this machine may call
+    #[arg(
+        long,
+        value_name = "FILE.pem",
+        requires = "key",
+        conflicts_with = "once",
+        help_heading = "Controller"
+    )]
+    pub certificate: Option<PathBuf>,
+    /// The private key of the certificate, as PEM
+    #[arg(
+        long,
+        value_name = "FILE.pem",
+        requires = "certificate",
+        conflicts_with = "once",
+        help_heading = "Controller"
+    )]
+    pub key: Option<PathBuf>,
+    /// Requests a second that one caller may make [default: any number]
+    #[arg(long, value_name = "N", conflicts_with = "once", help_heading = "Controller")]
+    pub requests_per_second: Option<NonZeroU32>,
     /// Keep events in this file across restarts [default: they are kept until the end alone]
     #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Controller")]
     pub store: Option<PathBuf>,
@@ -150,6 +183,10 @@ pub struct Up {
     /// Emulated: time that a packet takes from port to port
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = duration, help_heading = "Faults on purpose")]
     pub hop_latency: Duration,
+
+    /// Who is let in, as the configuration file says.
+    #[arg(skip)]
+    pub access: Access,
 }
 
 /// Where the API listens, and clients look for it, unless they are told otherwise.
@@ -165,6 +202,17 @@ impl Up {
             (true, _) => Door::Ibsim,
             (_, true) => Door::Umad,
             _ => Door::Emulate,
+        }
+    }
+
+    /// Where the API is served, and to whom.
+    pub fn doors(&self) -> Doors {
+        let tls = self.certificate.clone().zip(self.key.clone());
+        Doors {
+            listen: self.listen,
+            socket: self.socket.clone(),
+            tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
+            rules: Rules { access: self.access.clone(), per_second: self.requests_per_second },
         }
     }
 
