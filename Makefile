@@ -2,7 +2,7 @@
 
 CARGO ?= cargo
 # Debian packages that the tests judge Heddle with.
-PEERS := opensm ibsim-utils infiniband-diags ibutils tshark
+PEERS := opensm ibsim-utils infiniband-diags ibutils tshark openssl prometheus systemd
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .PHONY: run test web page-packages packages lint bench clean

@@ -8,3 +8,4 @@ pub mod heddle;
 pub mod ibsim;
 pub mod shared;
 pub mod tools;
+pub mod up;

@@ -136,6 +136,12 @@ impl Daemon {
         self.server.address()
     }
 
+    /// What clients and browsers are to be given.
+    pub fn url(&self) -> String {
+        let scheme = if self.server.certificate().is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address())
+    }
+
     /// What may change while it runs.
     pub fn changing(&self) -> Changing {
         Changing { gate: Arc::clone(&self.gate), certificate: self.server.certificate().cloned() }

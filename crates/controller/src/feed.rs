@@ -1,6 +1,6 @@
-//! What the fabric's thread tells the rest of the controller. It never waits for those who hear it.
+//! What the fabric's thread tells the rest of the controller. While it manages it never waits for those who hear it.
 
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use ib::Time;
@@ -14,6 +14,8 @@ const BETWEEN: Duration = Duration::from_millis(50);
 const AT_LEAST: Duration = Duration::from_secs(1);
 /// Counts of MADs are told so often where nothing else is.
 const REPORTS: Duration = Duration::from_secs(5);
+/// A first picture is waited for so long at most.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// News of the fabric.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub enum News {
     Progress(Progress),
     /// A new picture.
     Snapshot(Box<Snapshot>),
+    /// All before this is to be seen by readers; then an answer is wanted.
+    Seen(Sender<()>),
     /// The manager's counts, where the cabling is as it was.
     Report(Box<Report>),
 }
@@ -51,6 +55,24 @@ impl Feed {
     fn tell(&mut self, news: News) {
         // The controller ends its listeners last: then there is nobody to tell.
         let _ = self.to.send(news);
+    }
+}
+
+impl Feed {
+    /// Shows the fabric as it stands, and waits until readers see it: who is told that the fabric is up finds it so.
+    pub fn show(&mut self, manager: &SubnetManager) {
+        self.picture(manager);
+        let (seen, heard) = channel();
+        self.tell(News::Seen(seen));
+        // A keeper that has broken off keeps nobody waiting, and a slow one not for long.
+        let _ = heard.recv_timeout(PATIENCE);
+    }
+
+    fn picture(&mut self, manager: &SubnetManager) {
+        self.changed = None;
+        self.told = Some(Instant::now());
+        let snapshot = Snapshot { fabric: manager.fabric().clone(), report: manager.report() };
+        self.tell(News::Snapshot(Box::new(snapshot)));
     }
 }
 
@@ -78,10 +100,7 @@ impl Observer for Feed {
         let waits = self.changed.map(|then| now - then);
         let is_due = waits.is_some_and(|waits| manager.is_settled() || waits >= AT_LEAST);
         if is_due {
-            self.changed = None;
-            self.told = Some(now);
-            let snapshot = Snapshot { fabric: manager.fabric().clone(), report: manager.report() };
-            self.tell(News::Snapshot(Box::new(snapshot)));
+            self.picture(manager);
         } else if since(self.told) >= REPORTS {
             self.told = Some(now);
             self.tell(News::Report(Box::new(manager.report())));

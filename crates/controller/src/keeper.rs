@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -57,9 +57,10 @@ impl Keeper {
             let now = Timestamp::now();
             let mut drafts = Vec::new();
             let mut is_other = false;
+            let mut waiting = Vec::new();
             for one in first.into_iter().chain(news.try_iter().take(AT_ONCE - 1)) {
                 is_other = true;
-                self.hear(one, now, &mut drafts);
+                waiting.extend(self.hear(one, now, &mut drafts));
             }
             if let Err(error) = self.journal.add(now, drafts) {
                 self.counts.store_failed(&error);
@@ -68,10 +69,15 @@ impl Keeper {
                 self.view.time = now;
                 self.newest.set(self.view.clone());
             }
+            for answer in waiting {
+                // Who waited may have lost patience.
+                let _ = answer.send(());
+            }
         }
     }
 
-    fn hear(&mut self, news: News, now: Timestamp, drafts: &mut Vec<Draft>) {
+    /// Takes news in; returns who waits until they are shown.
+    fn hear(&mut self, news: News, now: Timestamp, drafts: &mut Vec<Draft>) -> Option<Sender<()>> {
         match news {
             News::Said { at, event } => {
                 self.counts.said(&event);
@@ -99,7 +105,9 @@ impl Keeper {
             News::Progress(progress) => self.view.progress = Some(progress),
             News::Report(report) => self.view.report = Some(*report),
             News::Snapshot(snapshot) => self.look(*snapshot, now, drafts),
+            News::Seen(answer) => return Some(answer),
         }
+        None
     }
 
     fn look(&mut self, snapshot: Snapshot, now: Timestamp, drafts: &mut Vec<Draft>) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder};
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, prometheus_text, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
@@ -207,7 +207,31 @@ impl Collector for Reader {
     }
 }
 
-/// The metrics in OpenMetrics' text.
+/// In which of Prometheus' two forms metrics are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// The older text, version 0.0.4: who asks for nothing else gets it.
+    Text,
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+}
+
+impl Form {
+    /// What the header `Accept` asks for.
+    pub fn accepted(accept: &str) -> Self {
+        if accept.contains("application/openmetrics-text") { Self::OpenMetrics } else { Self::Text }
+    }
+
+    /// As the header `Content-Type` names it.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Text => prometheus_text::CONTENT_TYPE,
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+        }
+    }
+}
+
+/// The metrics as text.
 pub struct Metrics(Registry);
 
 impl Metrics {
@@ -219,10 +243,27 @@ impl Metrics {
     }
 
     /// The text of this moment.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
+    pub fn text(&self, form: Form) -> String {
+        let mut out = String::new();
         // Writing into a string does not fail.
-        let _ = prometheus_client::encoding::text::encode(&mut text, &self.0);
-        text
+        let _ = match form {
+            Form::Text => prometheus_text::encode(&mut out, &self.0),
+            Form::OpenMetrics => text::encode(&mut out, &self.0),
+        };
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_gets_the_form_that_it_asks_for() {
+        // What Prometheus 2.42 sends.
+        let prometheus = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+        assert_eq!(Form::accepted(prometheus), Form::OpenMetrics);
+        assert_eq!(Form::accepted("*/*"), Form::Text);
+        assert_eq!(Form::accepted(""), Form::Text);
     }
 }

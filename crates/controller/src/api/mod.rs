@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use serde::Serialize;
@@ -34,7 +34,7 @@ pub use problem::Problem;
 pub use serve::{Doors, ServeError, Server};
 pub use tls::{Certificate, Files as TlsFiles, TlsError};
 
-use crate::metrics::Metrics;
+use crate::metrics::{Form, Metrics};
 use crate::site::Site;
 
 /// No request needs a larger body.
@@ -123,12 +123,18 @@ pub fn router(site: Site) -> Router {
     let (api, document) = api().split_for_parts();
     let document: Arc<str> = (document.to_json().unwrap_or_default()).into();
     let metrics = Arc::new(Metrics::new(Arc::clone(&site.newest), Arc::clone(&site.counts)));
-    let openmetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     api.route(
         "/api/v1/openapi.json",
         get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document.to_string()) }),
     )
-    .route("/metrics", get(move || async move { ([(header::CONTENT_TYPE, openmetrics)], metrics.text()) }))
+    .route(
+        "/metrics",
+        get(move |headers: HeaderMap| async move {
+            let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+            let form = Form::accepted(accept.unwrap_or_default());
+            ([(header::CONTENT_TYPE, form.content_type())], metrics.text(form))
+        }),
+    )
     .route("/healthz", get(health))
     .merge(page::routes())
     .fallback(no_such_page)

@@ -103,7 +103,7 @@ impl Up {
         let planned = cabling.filter(|_| door != options::Door::Emulate);
         let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
         let daemon = daemon.map(|(daemon, feed)| {
-            watcher.tell(feed, daemon.address());
+            watcher.tell(feed, daemon.url());
             daemon
         });
         let answer = self.manage(&mut session, &mut watcher, planned.as_ref(), &outputs);
@@ -170,7 +170,7 @@ impl Up {
         if self.once {
             return Ok(answer);
         }
-        watcher.begin_watching();
+        watcher.begin_watching(session.manager());
         let end = session.run(Until::Stopped, watcher).map_err(|error| self.broken(error))?;
         if end == End::Refused
             && let Some(reason) = session.manager().report().refused

@@ -1,7 +1,6 @@
 //! Shows a session as it runs: progress on a terminal, what changes afterwards, LIDs into their file.
 
 use std::io::IsTerminal;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -32,7 +31,7 @@ pub struct Watcher {
     /// When the resweep under way began.
     changing: Option<Instant>,
     /// Who else hears of everything, and where that is served.
-    feed: Option<(Feed, SocketAddr)>,
+    feed: Option<(Feed, String)>,
 }
 
 impl Watcher {
@@ -58,8 +57,8 @@ impl Watcher {
     }
 
     /// Lets the controller hear of everything.
-    pub fn tell(&mut self, feed: Feed, address: SocketAddr) {
-        self.feed = Some((feed, address));
+    pub fn tell(&mut self, feed: Feed, url: String) {
+        self.feed = Some((feed, url));
     }
 
     /// Where the door leads.
@@ -89,9 +88,12 @@ impl Watcher {
     }
 
     /// The first bring-up is done: from now on, changes are printed.
-    pub fn begin_watching(&mut self) {
+    pub fn begin_watching(&mut self, manager: &SubnetManager) {
         self.watching = true;
-        let address = self.feed.as_ref().map(|(_, address)| format!("http://{address}"));
+        if let Some((feed, _)) = &mut self.feed {
+            feed.show(manager);
+        }
+        let address = self.feed.as_ref().map(|(_, url)| url);
         let text = match (self.json, address) {
             (true, Some(address)) => format!("{}\n", serde_json::json!({ "listening": address })),
             (true, None) => return,
