@@ -72,8 +72,11 @@ fn drill(fabric: &Fabric, config: Config) -> Outcome {
     Drill::new(fabric, seat(fabric), config).unwrap().run(&mut |_, _| {}).unwrap()
 }
 
+/// Seeds beyond the two thousand that were not healed once: a flapping link was left down where only the engine can route.
+const MORE: [u64; 2] = [2632, 4427];
+
 /// Holds a drill for each seed; fails with what was not healed.
-fn all_are_healed(seeds: std::ops::Range<u64>, hold: impl Fn(u64) -> Outcome + Sync) {
+fn all_are_healed(seeds: Vec<u64>, hold: impl Fn(u64) -> Outcome + Sync) {
     let broken: Vec<String> = seeds
         .into_par_iter()
         .filter_map(|seed| {
@@ -89,9 +92,12 @@ fn all_are_healed(seeds: std::ops::Range<u64>, hold: impl Fn(u64) -> Outcome + S
 #[test]
 fn two_thousand_seeds_are_healed() {
     let fabrics = fabrics();
-    // DRILL_SEED=1508 holds that one alone, and shows what the manager says.
-    let one: Option<u64> = std::env::var("DRILL_SEED").ok().map(|text| text.parse().unwrap());
-    all_are_healed(one.map_or(0..2000, |seed| seed..seed + 1), |seed| {
+    // DRILL_SEED=1508 holds that one alone, and shows what the manager says; DRILL_SEEDS=10000 holds so many.
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().unwrap());
+    let one = number("DRILL_SEED");
+    let seeds = 0..number("DRILL_SEEDS").unwrap_or(2000);
+    let seeds = one.map_or(seeds, |seed| seed..seed + 1).chain(MORE.into_iter().filter(|_| one.is_none()));
+    all_are_healed(seeds.collect(), |seed| {
         let fabric = &fabrics[seed as usize % fabrics.len()];
         let config = Config { failures: 4, seed, open: 3, managed: restless(), ..Config::default() };
         let mut drill = Drill::new(fabric, seat(fabric), config).unwrap();
@@ -117,7 +123,7 @@ fn longer_drills_on_meshes_are_healed() {
             .unwrap(),
         TorusSpec { dimensions: vec![4, 3, 2], ..TorusSpec::default() }.build().unwrap(),
     ];
-    all_are_healed(0..60, |seed| {
+    all_are_healed((0..60).collect(), |seed| {
         let fabric = &fabrics[seed as usize % fabrics.len()];
         drill(fabric, Config { failures: 25, seed, managed: restless(), ..Config::default() })
     });
@@ -128,7 +134,7 @@ fn longer_drills_on_meshes_are_healed() {
 fn no_single_write_closes_a_circle() {
     let fabrics = [tree(2, 4, None), tree(2, 6, None), tree(3, 4, None)];
     let kinds = [Kind::Link, Kind::Uplink, Kind::Host, Kind::Card, Kind::Several, Kind::DuringWork];
-    all_are_healed(0..240, |seed| {
+    all_are_healed((0..240).collect(), |seed| {
         let config = Config {
             failures: 6,
             seed,

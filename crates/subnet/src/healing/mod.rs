@@ -298,8 +298,12 @@ impl SubnetManager {
         }
         while let Some((guid, number)) = self.healing.flapping.release(now) {
             let node = self.devices.by_guid(guid);
-            if let Some(port) = node.and_then(|node| self.devices.fabric.port(node, number)) {
-                self.suspect_port(now, port, "a link that flapped has been quiet");
+            let cause = "a link that flapped has been quiet";
+            match node.and_then(|node| self.devices.fabric.port(node, number)) {
+                Some(port) if self.may_heal() => self.suspect_port(now, port, cause),
+                // No repair takes it in: the fabric is found and routed with it.
+                Some(_) => self.sweep_soon(now, cause),
+                None => {}
             }
         }
         if let Stage::Gather(due) = self.healing.stage
@@ -350,7 +354,10 @@ impl SubnetManager {
         // What is left of a rebalance is left for later.
         self.healing.rebalancing = None;
         self.healing.undone = false;
-        let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else { return };
+        let (Some(repairer), Some(tables)) = (&mut self.healing.repairer, &self.tables) else {
+            self.reroute_all(now, "these tables can only be computed anew");
+            return;
+        };
         match repairer.repair(&self.devices.fabric, tables, &changed) {
             Ok(patch) => {
                 for change in patch.levels() {
