@@ -28,6 +28,8 @@ pub(crate) struct Sweeping {
     pub without_way: BTreeSet<NodeId>,
     /// Switches that told since the fabric was found.
     pub told_since: BTreeSet<NodeId>,
+    /// Switches in service whose agents do not answer.
+    pub hung: BTreeSet<NodeId>,
     /// Ports whose links are up with nothing beyond that could be managed: asked again in sweeps.
     orphans: Vec<PortId>,
     /// Whether a device was given up while it was written to.
@@ -114,7 +116,7 @@ impl SubnetManager {
         }
     }
 
-    fn have_patience(&mut self) {
+    pub(crate) fn have_patience(&mut self) {
         self.sweeping.in_vain = (self.sweeping.in_vain + 1).min(MOST_PATIENCE);
         self.sweeping.wait = 1 << self.sweeping.in_vain;
     }
@@ -166,8 +168,9 @@ impl SubnetManager {
             self.watch_master();
             return;
         }
-        let switches: Vec<NodeId> =
-            self.devices.fabric.switches().filter(|&node| self.reached[node.index()]).collect();
+        let hung = &self.sweeping.hung;
+        let answers = |node: &NodeId| self.reached[node.index()] && !hung.contains(node);
+        let switches: Vec<NodeId> = self.devices.fabric.switches().filter(answers).collect();
         for node in switches {
             self.schedule(node, Request::Sweep(node));
         }
@@ -179,12 +182,18 @@ impl SubnetManager {
             self.sweeping.changed = Some("a device did not take what was written to it".to_owned());
             self.have_patience();
         }
+        for switch in self.sweeping.hung.clone() {
+            if self.reached[switch.index()] {
+                self.schedule(switch, Request::Sweep(switch));
+            }
+        }
         for port in self.sweeping.orphans.clone() {
             self.schedule(self.devices.fabric.node_of(port), Request::Probe(port));
         }
     }
 
     pub(crate) fn swept(&mut self, now: Time, node: NodeId, info: SwitchInfo) {
+        self.hangs_no_more(node);
         if self.looked_at(node, info) {
             return;
         }
@@ -247,6 +256,12 @@ impl SubnetManager {
             Request::Identify(_) => true,
             // It answered before. The fabric comes up without it, or as it was written so far.
             Request::Examine(_) | Request::Sweep(_) if self.is_coming_up() => false,
+            Request::Examine(_) | Request::Refresh(_) | Request::Sweep(_) if self.may_heal() => {
+                if let Some(node) = self.device(request) {
+                    self.hangs(node);
+                }
+                false
+            }
             Request::Examine(port) | Request::Refresh(port) => {
                 let label = self.devices.fabric.port_label(port);
                 self.sweeping.changed = Some(format!("{label} does not answer"));

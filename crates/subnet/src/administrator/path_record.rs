@@ -1,8 +1,11 @@
 //! PathRecord: addresses, payload, rate and service level of the path from one end port to another.
 //!
 //! The service level is that of the routes' lanes for this direction. MTU and rate are the smallest of the ports that the
-//! packets leave by and come in by, as OpenSM has them. Every path is called reversible, as hosts insist on it: short answers
-//! come back by the service level that they were asked with.
+//! packets leave by and come in by, as OpenSM has them. A path is reversible where packets may come back with the same
+//! attributes: the way back bears the same service level, so that no answer is on a lane that was not proven for it, and is
+//! neither narrower nor slower. On one lane every path between ports of one fabric is, unless links on the way back are of
+//! another kind. Hosts that insist on reversible paths (the connection manager does) are answered all the same, and told by
+//! the bit: without a record they would have no path at all.
 
 use fabric::PortId;
 use ib::sa::{PathRecord, Selector, rate, status};
@@ -81,15 +84,21 @@ impl SubnetManager {
         let fabric = &self.devices.fabric;
         let (slid, dlid) = (fabric.lid(source), fabric.lid(destination));
         let (mtu, rate) = self.narrowest(source, destination)?;
+        let sl = self.service_level_to(source, dlid);
+        let comes_back = |(back_mtu, back_rate): (Mtu, u8)| {
+            back_mtu.0 >= mtu.0 && rate::gbps(back_rate) >= rate::gbps(rate)
+        };
+        let reversible = self.service_level_to(destination, slid) == sl
+            && self.narrowest(destination, source).is_some_and(comes_back);
         Some(PathRecord {
             dest_gid: self.gid(destination),
             source_gid: self.gid(source),
             dlid,
             slid,
-            reversible: true,
+            reversible,
             path_count: 1,
             p_key: PartitionKey::DEFAULT_FULL.0,
-            sl: self.service_level_to(source, dlid),
+            sl,
             mtu_selector: Selector::Exactly as u8,
             mtu,
             rate_selector: Selector::Exactly as u8,

@@ -31,7 +31,7 @@ impl SubnetManager {
         let beside: Vec<PortId> = peers.filter(|&peer| fabric.is_switch(fabric.node_of(peer))).collect();
         // What is beside its ports without a cable only it can say.
         let bare = fabric.ports(switch).filter(|&port| fabric.peer(port).is_none());
-        if self.healing.stage == Stage::Look && !has_told {
+        if self.healing.stage == Stage::Look && !has_told && !self.sweeping.hung.contains(&switch) {
             self.healing.to_examine.extend(bare);
             self.healing.looking.insert(switch, Looked { found: true, whole: false });
             self.schedule(switch, Request::Sweep(switch));
@@ -45,7 +45,8 @@ impl SubnetManager {
     pub(crate) fn doubt(&mut self, now: Time, node: NodeId) {
         let comes_up = self.is_coming_up();
         let is_asked = (self.may_heal() || comes_up) && self.reached.get(node.index()) != Some(&false);
-        if !is_asked || !self.healing.doubted.insert(node) {
+        // Whose agent is known to hang is not doubted again.
+        if self.sweeping.hung.contains(&node) || !is_asked || !self.healing.doubted.insert(node) {
             return;
         }
         for port in self.devices.links_on_the_way(node) {

@@ -169,6 +169,7 @@ impl SubnetManager {
         let unexplained: Vec<NodeId> = looking
             .into_iter()
             .filter(|(node, looked)| !looked.found && !looked.whole && self.reached[node.index()])
+            .filter(|(node, _)| !self.sweeping.hung.contains(node))
             .map(|(node, _)| node)
             .collect();
         if !unexplained.is_empty() && self.healing.anew.is_none() {

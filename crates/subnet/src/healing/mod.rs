@@ -16,6 +16,7 @@
 mod doubt;
 mod flapping;
 mod fresh;
+mod hung;
 mod links;
 mod look;
 mod spread;
@@ -252,6 +253,7 @@ impl SubnetManager {
 
     fn begin_heal(&mut self, now: Time, cause: &str) {
         self.healing.spreading.outdated();
+        self.do_not_wait_for_hung();
         let (mads, blocks) = (self.counts.sent_in_all(), self.counts.blocks_written());
         self.healing.heal.get_or_insert_with(|| Heal {
             began: now,

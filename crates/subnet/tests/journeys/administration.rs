@@ -89,6 +89,7 @@ fn every_pair_has_the_service_level_of_its_path() {
     let own = fabric.port(fabric.hosts().nth(7).unwrap(), 1).unwrap();
     let switch = fabric.guid(fabric.node_of(fabric.peer(own).unwrap()));
     let mut levels = std::collections::BTreeSet::new();
+    let mut reversible = std::collections::BTreeSet::new();
     for record in &records {
         assert_eq!(Some(record.sl), world.manager().service_level(switch, record.dlid), "{record:?}");
         assert_eq!((record.p_key, record.mtu, record.slid), (0xffff, Mtu::M4096, slid));
@@ -98,7 +99,12 @@ fn every_pair_has_the_service_level_of_its_path() {
         let by_gid = PathRecord { dest_gid: record.dest_gid, source_gid: record.source_gid, ..*record };
         let mask = PathRecord::DEST_GID | PathRecord::SOURCE_GID | PathRecord::REVERSIBLE;
         assert_eq!(asker.get(&mut world, by_gid, mask), Ok(*record));
+        let back = PathRecord { slid: record.dlid, dlid: slid, ..Default::default() };
+        let back = asker.get(&mut world, back, PathRecord::SLID | PathRecord::DLID).unwrap();
+        assert_eq!(record.reversible, back.sl == record.sl, "{record:?} {back:?}");
+        reversible.insert(record.reversible);
     }
+    assert_eq!(reversible.len(), 2, "some are, some are not");
     assert!(levels.len() > 1, "{levels:?}");
     assert!(records.iter().all(|record| record.dest_gid.prefix() == Gid::DEFAULT_PREFIX));
 }
@@ -120,6 +126,7 @@ fn the_narrowest_link_is_told() {
     let mask = PathRecord::SLID | PathRecord::DLID;
     let rate = |record: Result<PathRecord, Status>| record.unwrap().rate;
     assert_eq!(rate(asker.get(&mut world, near, mask)), ib::sa::rate::code(fabrics::NDR.unwrap()));
+    assert!(asker.get(&mut world, far, mask).unwrap().reversible, "one lane, and the same links back");
     assert_eq!(rate(asker.get(&mut world, far, mask)), ib::sa::rate::code(slow));
     // More than the way has is no path.
     let fast = PathRecord { rate: ib::sa::rate::code(slow), rate_selector: 0, ..far };

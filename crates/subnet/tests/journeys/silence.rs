@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use emulator::Fault;
+use emulator::{Behaviour, Fault};
 use fabric::NodeId;
 use subnet::{Config, Event, FindingKind};
 
 use crate::fabrics;
 use crate::judges;
 use crate::mischief::{Mischief, Wire};
-use crate::world::{SECOND, World};
+use crate::world::{SECOND, World, of_kind};
 
 fn seldom() -> Config {
     Config { sweep_interval: 1000 * SECOND, ..Config::default() }
@@ -92,4 +92,31 @@ fn an_end_that_was_not_heard_is_asked() {
         assert!(!world.emulator.switch_info(node).state_change, "{}", fabric.name(node));
     }
     judges::is_up(&world);
+}
+
+/// A switch's agent hangs while its links are up: that is said, and nothing else happens. When the agent answers again, nothing
+/// is left of it.
+#[test]
+fn a_hung_agent_is_named_and_nothing_else_is_looked_at() {
+    let fabric = fabrics::tree(3, 8, None);
+    for name in ["core-0001", "spine-0002", "leaf-0004"] {
+        let switch = fabrics::node(&fabric, name);
+        let config = Config { sweep_interval: 10 * SECOND, ..Config::default() };
+        let mut world = World::with(&fabric, emulator::Config::default(), config);
+        world.bring_up();
+        world.emulator.apply(Fault::Agent { node: switch, behaviour: Behaviour::Silent });
+        world.pass(100 * SECOND);
+        let events = &world.seats[0].events;
+        let wide =
+            events.iter().filter(|event| matches!(event, Event::Resweep { .. } | Event::Reroute { .. }));
+        assert_eq!(wide.count(), 0, "{name}: {events:?}");
+        let said = world.manager().report().findings;
+        let [finding] = of_kind(&said, FindingKind::Silent)[..] else { panic!("{name}: {said:#?}") };
+        assert!(finding.place.starts_with(name), "{finding:?}");
+        judges::is_up(&world);
+        world.emulator.apply(Fault::Agent { node: switch, behaviour: Behaviour::Sound });
+        world.pass(2000 * SECOND);
+        assert_eq!(world.manager().report().findings, [], "{name}");
+        judges::is_up(&world);
+    }
 }
