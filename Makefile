@@ -2,10 +2,10 @@
 
 CARGO ?= cargo
 # Debian packages that the tests judge Heddle with.
-PEERS := opensm ibsim-utils infiniband-diags ibutils tshark openssl prometheus systemd
+PEERS := opensm ibsim-utils infiniband-diags ibutils tshark openssl prometheus systemd chromium
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: run test web page-packages packages lint bench clean
+.PHONY: run test web page-packages web-test packages lint bench clean
 
 ## Builds heddle and brings up an emulated SuperPOD of 1,024 GPUs.
 run: web
@@ -22,22 +22,39 @@ test: packages web
 	else \
 		$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests; \
 	fi
+	$(MAKE) --no-print-directory web-test
 
-## Builds the page that the controller serves, where its sources are newer than it; node and npm come from Debian where
-## there are none.
-web: web/dist/site/index.html
+## Builds the page that the controller serves, where its sources are newer than it. It takes node 20.19 or newer; where
+## there is no node, Debian's is installed; where that is too old, heddle is built without its page and says so.
+web: page-packages
+	@if node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' 2>/dev/null; then \
+		$(MAKE) --no-print-directory web/dist/site/index.html; \
+	else \
+		echo "no node 20.19 or newer: heddle is built without its page (see https://nodejs.org)"; \
+	fi
+
+page-packages:
+	@command -v npm >/dev/null || { \
+		echo "installing: nodejs npm"; \
+		$(SUDO) apt-get update -qq && \
+		$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null; \
+	} || true
 
 web/dist/site/index.html: web/node_modules/.package-lock.json $(shell find web/src web/public -type f) web/index.html web/vite.config.ts
 	cd web && npm run --silent build
+	@touch $@
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
-	@command -v npm >/dev/null || $(MAKE) --no-print-directory page-packages
 	cd web && npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-page-packages:
-	$(SUDO) apt-get update -qq
-	$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends nodejs npm >/dev/null
+## The page in a real browser, against the heddle that was built last.
+web-test: packages web
+	@if [ -f web/dist/site/index.html ]; then \
+		$(CARGO) build --locked -p cli && cd web && npm test; \
+	else \
+		echo "skipped: no page to test"; \
+	fi
 
 ## Installs the Debian packages that the tests need, where one is missing.
 packages:

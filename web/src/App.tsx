@@ -90,7 +90,8 @@ function Fact(props: { word: string; class?: string; children: JSX.Element }): J
 /** Where the fabric stands, in one line. */
 function Strip(): JSX.Element {
   return (
-    <dl class="strip" aria-label={t('status')}>
+    <section aria-label={t('status')}>
+      <dl class="strip">
       <Show when={fabric()} fallback={<Fact word={t('state')}>{t('loading')}</Fact>}>
         {(now) => (
           <>
@@ -115,7 +116,8 @@ function Strip(): JSX.Element {
           </>
         )}
       </Show>
-    </dl>
+      </dl>
+    </section>
   );
 }
 

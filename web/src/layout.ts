@@ -37,7 +37,7 @@ const LEAF_GAP = 1.3;
 const SWITCH = 1.5;
 const SWITCH_ROOM = 2.6;
 const TIER_GAP = 3.2;
-const ASPECT = 1.55;
+const ASPECT = 1.3;
 
 interface Pod {
   pod: number;

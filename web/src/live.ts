@@ -20,12 +20,15 @@ const [refused, setRefused] = createSignal<Problem>();
 export { fabric, events, model, revision, connected, refused };
 
 let asked = false;
+let isMarked = false;
 let soon = 0;
 
 async function lookAtFabric(): Promise<void> {
   asked = true;
   try {
     setFabric(await get<Fabric>('fabric'));
+    if (!isMarked) performance.mark('heddle-summary');
+    isMarked = true;
   } catch (error) {
     if (error instanceof Problem && error.status === 401) setRefused(error);
   } finally {

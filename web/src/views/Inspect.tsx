@@ -68,7 +68,7 @@ function Pods(props: { model: Model }): JSX.Element {
           </For>
         </tbody>
       </table>
-      <div class="row spread"><h3>{t('lastEvents')}</h3><a class="small" href="#/events" style={{ color: 'var(--accent)' }}>{t('allEvents')}</a></div>
+      <div class="row spread"><h2 class="sub">{t('lastEvents')}</h2><a class="small" href="#/events" style={{ color: 'var(--accent)' }}>{t('allEvents')}</a></div>
       <ul class="plain feed">
         <For each={latest()}>
           {(event) => (
@@ -241,7 +241,7 @@ function OneLink(props: { model: Model; link: number }): JSX.Element {
         </Show>
       </div>
       <Show when={failed()}><p class="error" role="alert">{failed()}</p></Show>
-      <h3>{t('events')}</h3>
+      <h2 class="sub">{t('events')}</h2>
       <ul class="plain feed">
         <For each={happened()}>
           {(event) => <li class={event.severity}><time>{clock(event.time)}</time>{kindName(event.kind)}<Show when={event.cause}><div class="quiet small">{event.cause}</div></Show></li>}

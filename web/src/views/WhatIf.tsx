@@ -58,7 +58,7 @@ export function WhatIfPanel(props: { model: Model }): JSX.Element {
     <>
       <p class="small quiet">{t('whatIfIntro')}</p>
       <Find model={props.model} label={t('addSwitch')} switchesOnly found={(node) => { setAnswer(undefined); takeSwitch(node); }} />
-      <h3>{t('taken')}</h3>
+      <h2 class="sub">{t('taken')}</h2>
       <Show when={!nothing()} fallback={<p class="small quiet">{t('nothingTaken')}</p>}>
         <ul class="plain small">
           <For each={taken().links}>
@@ -100,7 +100,7 @@ function Outcome(props: { answer: Answer }): JSX.Element {
         {said().pairs_lost ? t('verdictLost', number(said().pairs_lost)) : t('verdictNone')}
       </p>
       <table style={{ margin: '10px 0' }}>
-        <thead><tr><th /><th class="n">{t('before')}</th><th class="n">{t('after')}</th></tr></thead>
+        <thead><tr><td /><th class="n">{t('before')}</th><th class="n">{t('after')}</th></tr></thead>
         <tbody>
           <For each={rows()}>{([word, before, after]) => <tr><td>{word}</td><td class="n">{number(before)}</td><td class="n">{number(after)}</td></tr>}</For>
         </tbody>
