@@ -16,8 +16,6 @@ export interface Marks {
   way: number[];
   /** Links that a question takes out. */
   taken: number[];
-  /** Nodes to be seen among the others, as those of a job. */
-  nodes: number[];
 }
 
 /** With so many links between switches or fewer, each is drawn however far away. */
@@ -45,7 +43,7 @@ export class FabricMap {
   private readonly deck: Deck<OrthographicView>;
   private readonly picker: Picker;
   private view: View = { target: [0, 0], zoom: 0 };
-  private marks: Marks = { way: [], taken: [], nodes: [] };
+  private marks: Marks = { way: [], taken: [] };
   private readonly fewLinks: boolean;
   private readonly between: Flat;
   private readonly within: Flat;
@@ -313,7 +311,7 @@ export class FabricMap {
         getLineWidth: 2,
         updateTriggers: { getLineColor: color },
       });
-    layers.push(ring('marked', marks.nodes, palette.way), ring('lost-ends', ends, palette.down), ring('stops', stops, palette.way));
+    layers.push(ring('lost-ends', ends, palette.down), ring('stops', stops, palette.way));
     layers.push(ring('node', marks.node === undefined ? [] : [marks.node], palette.chosen));
     this.deck.setProps({ layers });
     this.write();

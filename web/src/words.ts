@@ -4,11 +4,11 @@ import { createSignal } from 'solid-js';
 import type { HappenedEvent } from './api';
 
 const english = {
-  fabric: 'Fabric', events: 'Events', pool: 'Pool', jobs: 'Jobs', whatIf: 'What if', inspect: 'Inspect', path: 'Path',
+  fabric: 'Fabric', events: 'Events', whatIf: 'What if', inspect: 'Inspect', path: 'Path',
   language: '中文', languageLabel: '切换到中文', theme: 'Theme', light: 'Light', dark: 'Dark', system: 'As the system',
   skip: 'Skip to the content', views: 'Views', live: 'live', broken: 'not connected', status: 'Where the fabric stands',
   hosts: 'Hosts', switches: 'Switches', links: 'Links up', down: 'Down', heldDown: 'Held down', heals: 'Heals', lastHeal: 'Last heal',
-  longestHeal: 'Longest heal', proven: 'Pairs proven', unreachable: 'unreachable', routing: 'Routing', emulated: 'emulated',
+  longestHeal: 'Longest heal', routing: 'Routing', emulated: 'emulated',
   state: 'State', 'state-up': 'up', 'state-discover': 'discovering', 'state-route': 'routing', 'state-program': 'programming',
   'state-arm': 'arming', 'state-activate': 'activating', 'state-refused': 'refused', 'state-standby': 'standby',
   active: 'in service', 'held-down': 'held down', downState: 'down', absent: 'gone',
@@ -17,25 +17,24 @@ const english = {
   port: 'Port', leadsTo: 'Leads to', tier: 'Tier', kind: 'Kind', rate: 'Rate', since: 'Since', losses: 'Losses', ends: 'Ends', link: 'Link',
   'kind-switch': 'switch', 'kind-channel-adapter': 'host adapter', 'kind-router': 'router', 'kind-aggregation-node': 'aggregation node',
   pull: 'Pull the cable', mend: 'Put it back', pathFrom: 'Path from here', whatIfPulled: 'What if it were pulled?', whatIfDrained: 'What if it were drained?',
-  from: 'From', to: 'To', showPath: 'Show the path', hops: '{0} links', doesNotArrive: 'The tables do not lead there', serviceLevel: 'Service level', pickTo: 'Choose the other end on the map, or by name.',
-  more: 'More', back: 'Back', legend: 'Legend', lastEvents: 'Latest', allEvents: 'All events', noGpu: 'This browser has no WebGL 2: the fabric is shown as tables alone.',
-  loading: 'Loading …', time: 'Time', what: 'What', why: 'Why', took: 'Took', allKinds: 'All kinds', severityAll: 'All', 'severity-info': 'Info', 'severity-warning': 'Warning', 'severity-error': 'Error',
+  from: 'From', to: 'To', hops: '{0} links', doesNotArrive: 'The tables do not lead there', serviceLevel: 'Service level', pickTo: 'Choose the other end on the map, or by name.',
+  back: 'Back', legend: 'Legend', lastEvents: 'Latest', allEvents: 'All events', noGpu: 'This browser has no WebGL 2: the fabric is shown as tables alone.',
+  loading: 'Loading …', time: 'Time', what: 'What', why: 'Why', took: 'Took', allKinds: 'All kinds', severityAll: 'All', 'severity-warning': 'Warning', 'severity-error': 'Error',
   healTimes: 'Heals, in ms', healTimesText: 'Time of each of the last {0} heals: median {1} ms, longest {2} ms.', noHeals: 'Nothing had to be healed yet.', ms: 'ms', filter: 'Show', eventsShown: '{0} events', older: 'Older events',
-  blocks: '{0} table blocks', mads: '{0} MADs', whatIfIntro: 'Choose links and switches that are to be taken out. The tables are repaired on a copy: the fabric does not notice.',
-  addLink: 'Add a link', addSwitch: 'Add a switch', node: 'Node', add: 'Add', remove: 'Remove', compute: 'Compute', computing: 'Computing …', taken: 'Taken out', nothingTaken: 'Nothing yet: click a link or a switch on the map, or name one here.',
-  before: 'Before', after: 'After', pairsLost: 'Pairs lost', hostsCut: 'Hosts cut off', mostLoaded: 'Most paths on a link', loaded99: '99 of 100 links have at most', meanLoad: 'Mean paths on a link', entriesChanged: 'Table entries changed', blocksWritten: 'Blocks to write', byRepair: 'healed by a repair', byEngine: 'all tables computed anew', verdictNone: 'Every pair of hosts keeps a path.', verdictLost: '{0} pairs of hosts lose their paths.', counted: 'Counted: {0} ordered pairs of hosts over {1} links between switches, in {2} ms.',
-  gpus: 'GPUs', free: 'free', used: 'in use', tenants: 'Tenants', quota: 'Quota', nodes: 'Nodes', queue: 'Queue', running: 'Running', pending: 'Waiting', reason: 'Why it waits', job: 'Job', tenant: 'Tenant', started: 'Started', user: 'User',
-  notServed: 'This controller does not serve this yet.', token: 'Token', tokenWanted: 'The controller asks who calls. Give a token.', give: 'Enter', gantt: 'When jobs run', fragmentation: 'Fragmentation', leaf: 'Leaf', ofGpus: '{0} of {1} GPUs in use', finished: 'Finished', priority: 'Priority', onFabric: 'On the fabric', close: 'Close', nodeStates: 'Nodes', showing: 'Fullest: {0}', 'jobs-none': 'No job is here.',
+  whatIfIntro: 'Choose links and switches that are to be taken out. The tables are repaired on a copy: the fabric does not notice.',
+  addSwitch: 'Add a switch', remove: 'Remove', compute: 'Compute', computing: 'Computing …', taken: 'Taken out', nothingTaken: 'Nothing yet: click a link or a switch on the map, or name one here.',
+  before: 'Before', after: 'After', hostsCut: 'Hosts cut off', mostLoaded: 'Most paths on a link', loaded99: '99 of 100 links have at most', meanLoad: 'Mean paths on a link', entriesChanged: 'Table entries changed', blocksWritten: 'Blocks to write', byRepair: 'healed by a repair', byEngine: 'all tables computed anew', verdictNone: 'Every pair of hosts keeps a path.', verdictLost: '{0} pairs of hosts lose their paths.', counted: 'Counted: {0} ordered pairs of hosts over {1} links between switches, in {2} ms.',
+  token: 'Token', tokenWanted: 'The controller asks who calls. Give a token.', give: 'Enter', 
 };
 
 type Word = keyof typeof english;
 
 const chinese: Record<Word, string> = {
-  fabric: '网络', events: '事件', pool: '资源池', jobs: '作业', whatIf: '假设推演', inspect: '查看', path: '路径',
+  fabric: '网络', events: '事件', whatIf: '假设推演', inspect: '查看', path: '路径',
   language: 'English', languageLabel: 'Switch to English', theme: '主题', light: '浅色', dark: '深色', system: '跟随系统',
   skip: '跳到内容', views: '视图', live: '实时', broken: '未连接', status: '网络状态',
   hosts: '主机', switches: '交换机', links: '正常链路', down: '中断', heldDown: '保持关闭', heals: '自愈', lastHeal: '最近自愈',
-  longestHeal: '最长自愈', proven: '已证明的对', unreachable: '不可达', routing: '路由', emulated: '仿真',
+  longestHeal: '最长自愈', routing: '路由', emulated: '仿真',
   state: '状态', 'state-up': '运行中', 'state-discover': '发现中', 'state-route': '计算路由', 'state-program': '下发路由表',
   'state-arm': '准备链路', 'state-activate': '激活链路', 'state-refused': '已拒绝', 'state-standby': '备用',
   active: '正常', 'held-down': '保持关闭', downState: '中断', absent: '已离开',
@@ -44,15 +43,14 @@ const chinese: Record<Word, string> = {
   port: '端口', leadsTo: '对端', tier: '层', kind: '类型', rate: '速率', since: '自', losses: '中断次数', ends: '两端', link: '链路',
   'kind-switch': '交换机', 'kind-channel-adapter': '主机网卡', 'kind-router': '路由器', 'kind-aggregation-node': '聚合节点',
   pull: '拔掉线缆', mend: '重新插上', pathFrom: '从这里出发的路径', whatIfPulled: '若拔掉它?', whatIfDrained: '若排空它?',
-  from: '从', to: '到', showPath: '显示路径', hops: '{0} 条链路', doesNotArrive: '路由表到不了那里', serviceLevel: '服务等级', pickTo: '在图上或按名称选择另一端。',
-  more: '更多', back: '返回', legend: '图例', lastEvents: '最近', allEvents: '全部事件', noGpu: '此浏览器没有 WebGL 2:仅以表格显示网络。',
-  loading: '加载中……', time: '时间', what: '事件', why: '原因', took: '用时', allKinds: '所有类型', severityAll: '全部', 'severity-info': '信息', 'severity-warning': '警告', 'severity-error': '错误',
+  from: '从', to: '到', hops: '{0} 条链路', doesNotArrive: '路由表到不了那里', serviceLevel: '服务等级', pickTo: '在图上或按名称选择另一端。',
+  back: '返回', legend: '图例', lastEvents: '最近', allEvents: '全部事件', noGpu: '此浏览器没有 WebGL 2:仅以表格显示网络。',
+  loading: '加载中……', time: '时间', what: '事件', why: '原因', took: '用时', allKinds: '所有类型', severityAll: '全部', 'severity-warning': '警告', 'severity-error': '错误',
   healTimes: '自愈用时(毫秒)', healTimesText: '最近 {0} 次自愈:中位数 {1} 毫秒,最长 {2} 毫秒。', noHeals: '还没有需要自愈的情况。', ms: '毫秒', filter: '显示', eventsShown: '{0} 条事件', older: '更早的事件',
-  blocks: '{0} 个表块', mads: '{0} 个 MAD', whatIfIntro: '选择要移除的链路和交换机。在副本上修复路由表:网络不受影响。',
-  addLink: '添加链路', addSwitch: '添加交换机', node: '节点', add: '添加', remove: '移除', compute: '计算', computing: '计算中……', taken: '移除项', nothingTaken: '尚无:在图上点选链路或交换机,或在此输入名称。',
-  before: '之前', after: '之后', pairsLost: '丢失的对', hostsCut: '被隔离的主机', mostLoaded: '单链路最多路径', loaded99: '百分之 99 的链路不超过', meanLoad: '单链路平均路径', entriesChanged: '改变的表项', blocksWritten: '需写入的表块', byRepair: '通过修复自愈', byEngine: '全部重新计算', verdictNone: '每一对主机都保有路径。', verdictLost: '{0} 对主机失去路径。', counted: '统计:{0} 个有序主机对,{1} 条交换机间链路,用时 {2} 毫秒。',
-  gpus: 'GPU', free: '空闲', used: '使用中', tenants: '租户', quota: '配额', nodes: '节点', queue: '队列', running: '运行中', pending: '等待中', reason: '等待原因', job: '作业', tenant: '租户', started: '开始', user: '用户',
-  notServed: '此控制器尚未提供此项。', token: '令牌', tokenWanted: '控制器要求身份。请输入令牌。', give: '确定', gantt: '作业时间线', fragmentation: '碎片', leaf: '叶交换机', ofGpus: '{1} 个 GPU 中 {0} 个使用中', finished: '已结束', priority: '优先级', onFabric: '在网络上', close: '关闭', nodeStates: '节点', showing: '最满:{0}', 'jobs-none': '没有作业。',
+  whatIfIntro: '选择要移除的链路和交换机。在副本上修复路由表:网络不受影响。',
+  addSwitch: '添加交换机', remove: '移除', compute: '计算', computing: '计算中……', taken: '移除项', nothingTaken: '尚无:在图上点选链路或交换机,或在此输入名称。',
+  before: '之前', after: '之后', hostsCut: '被隔离的主机', mostLoaded: '单链路最多路径', loaded99: '百分之 99 的链路不超过', meanLoad: '单链路平均路径', entriesChanged: '改变的表项', blocksWritten: '需写入的表块', byRepair: '通过修复自愈', byEngine: '全部重新计算', verdictNone: '每一对主机都保有路径。', verdictLost: '{0} 对主机失去路径。', counted: '统计:{0} 个有序主机对,{1} 条交换机间链路,用时 {2} 毫秒。',
+  token: '令牌', tokenWanted: '控制器要求身份。请输入令牌。', give: '确定', 
 };
 
 export type Language = 'en' | 'zh';

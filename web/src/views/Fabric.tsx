@@ -7,7 +7,7 @@ import type { FabricMap } from '../map';
 import type { Model } from '../model';
 import { isDark, palette } from '../theme';
 import { t } from '../words';
-import { choice, pair, setChoice, setPair, setTab, shown, tab, taken, takeLink, takeSwitch, way } from './choice';
+import { choice, pair, setChoice, setPair, setTab, tab, taken, takeLink, takeSwitch, way } from './choice';
 import { Inspect } from './Inspect';
 import { PathPanel } from './Path';
 import { WhatIfPanel } from './WhatIf';
@@ -122,11 +122,10 @@ function Map(props: { model: Model }): JSX.Element {
     const { links: out, switches } = taken();
     const asked = tab() === 'whatIf' ? [...out, ...switches.flatMap((node) => fabric.linksOf(node).map((has) => has.link))] : [];
     map()?.mark({
-      node: chosen.what === 'node' ? chosen.node : undefined,
-      link: chosen.what === 'link' ? chosen.link : undefined,
+      node: chosen.what === 'node' && tab() === 'inspect' ? chosen.node : undefined,
+      link: chosen.what === 'link' && tab() === 'inspect' ? chosen.link : undefined,
       way: tab() === 'path' ? links : [],
       taken: asked,
-      nodes: shown(),
     });
   });
   // What is chosen in the panel is gone to.
@@ -139,7 +138,14 @@ function Map(props: { model: Model }): JSX.Element {
       if (card) drawn.showCard(card);
     } else if (chosen.what === 'node') drawn.showNode(chosen.node);
   });
-  createEffect(() => map()?.showNodes(shown()));
+  // A path is seen whole.
+  createEffect(() => {
+    const hops = way()?.hops ?? [];
+    const drawn = map();
+    if (!drawn || tab() !== 'path' || hops.length === 0) return;
+    const stops = [hops[0].from_guid, ...hops.map((hop) => hop.to_guid)].map((guid) => props.model.find(guid));
+    drawn.showNodes(stops.filter((node) => node !== undefined));
+  });
 
   return (
     <div class="map" ref={box} role="region" aria-label={t('fabric')}>

@@ -13,9 +13,7 @@ const [pair, setPair] = createSignal<{ from?: number; to?: number }>({});
 const [way, setWay] = createSignal<Way>();
 /** What a question takes out. */
 const [taken, setTaken] = createSignal<{ links: number[]; switches: number[] }>({ links: [], switches: [] });
-/** Nodes that are to be seen on the map. */
-const [shown, setShown] = createSignal<number[]>([]);
-export { choice, setChoice, tab, setTab, pair, setPair, way, setWay, taken, setTaken, shown, setShown };
+export { choice, setChoice, tab, setTab, pair, setPair, way, setWay, taken, setTaken };
 
 export function takeLink(link: number): void {
   setTaken((has) => (has.links.includes(link) ? has : { ...has, links: [...has.links, link] }));
