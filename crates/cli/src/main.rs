@@ -19,10 +19,10 @@ mod table;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use commands::client::{event, link, way};
-use commands::{drill, fabric, pool, replay, route, token, trace, up};
+use commands::{drill, fabric, manual, pool, replay, route, token, trace, up};
 use failure::Failure;
 
 /// An InfiniBand subnet manager: brings a fabric up, proves its routes, watches its links.
@@ -66,6 +66,10 @@ enum Command {
     /// Replay, describe and make traces of jobs on a GPU cluster
     #[command(subcommand)]
     Trace(trace::TraceCommand),
+    /// Print completions for a shell
+    Completions(manual::Completions),
+    /// Write the manual pages of all commands
+    Man(manual::Man),
     /// Feed a recording of `heddle up --record` to the same core, and compare what it does
     Replay(replay::Replay),
 }
@@ -91,6 +95,8 @@ fn run(command: Command) -> Result<Answer, Failure> {
         Command::Drill(drill) => drill.run(),
         Command::Token(command) => command.run(),
         Command::Trace(command) => command.run(),
+        Command::Completions(command) => command.run(Heddle::command()),
+        Command::Man(command) => command.run(Heddle::command()),
         Command::Replay(replay) => replay.run(),
     }
 }

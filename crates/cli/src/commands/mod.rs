@@ -3,6 +3,7 @@
 pub mod client;
 pub mod drill;
 pub mod fabric;
+pub mod manual;
 pub mod pool;
 pub mod replay;
 pub mod route;
