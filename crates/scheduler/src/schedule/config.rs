@@ -52,6 +52,9 @@ pub struct Config {
     pub searches: usize,
     /// Whether jobs are stopped for others.
     pub preempt: bool,
+    /// Whether jobs that can be stopped are moved out of the way of others where that pays for itself; nothing is moved where
+    /// nobody is stopped.
+    pub migrate: bool,
     /// Idle nodes that each pod keeps for the parts of nodes that fail.
     pub spares_a_pod: usize,
     /// A job is not stopped before it has run so long, in milliseconds.
@@ -73,6 +76,7 @@ impl Default for Config {
             backfill: Backfill::Easy,
             searches: 100,
             preempt: true,
+            migrate: true,
             spares_a_pod: 0,
             least_run_ms: 5 * 60_000,
         }

@@ -4,6 +4,7 @@
 //! nothing has changed. A job is bound by the promises to those before it, so one that comes behind never delays it. With
 //! conservative backfill it is bound by all promises: what was promised holds, whoever comes.
 
+use pool::stock::Grant;
 use rustc_hash::FxHashSet;
 
 use super::place::{self, Grants};
@@ -18,6 +19,9 @@ const EARLY_ENDS: u32 = 64;
 
 /// In one look places are made for so many jobs at the most by stopping others.
 const PLANS: u32 = 8;
+
+/// In one look moves are sought for so many jobs at the most.
+const MIGRATIONS: usize = 8;
 
 /// How a try to start a job went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +41,8 @@ pub(super) struct Look {
     full: FxHashSet<ShapeIndex>,
     searches: usize,
     plans: u32,
+    /// The first of those that found no room, each of another shape.
+    blocked: Vec<JobIndex>,
 }
 
 impl Scheduler {
@@ -62,6 +68,8 @@ impl Scheduler {
                 }
             }
         }
+        let blocked = std::mem::take(&mut look.blocked);
+        self.migrate(&blocked, now_ms, &mut look.decisions);
         if self.promises.all().iter().any(|promise| promise.at_ms <= now_ms) {
             // A quota is in the way, or those that were stopped are late: the latter gets another time.
             self.keep_promises(now_ms, |promise| promise.pinned || promise.at_ms > now_ms);
@@ -93,7 +101,10 @@ impl Scheduler {
         // Whom others were stopped for does not wait for those before it.
         let pinned = self.promises.all().iter().filter(|promise| promise.pinned);
         for job in pinned.map(|promise| promise.job).collect::<Vec<_>>() {
-            self.try_to_start(job, look, now_ms, |_| true);
+            // Who moves may not have stopped yet.
+            if self.phase(job) == Some(Phase::Waiting) {
+                self.try_to_start(job, look, now_ms, |_| true);
+            }
         }
         let mut walk = Walk::new(&self.waiting, &self.tenants, &self.shares, now_ms);
         // Those that wait, in order, as far as promises are made.
@@ -157,6 +168,12 @@ impl Scheduler {
                 tried = self.try_to_start(job, look, now_ms, before);
             }
         }
+        if tried == Tried::Room && look.blocked.len() < MIGRATIONS && self.config.migrate {
+            let shape = |job: JobIndex| self.entries[job.index()].shape;
+            if look.blocked.iter().all(|&other| shape(other) != shape(job)) {
+                look.blocked.push(job);
+            }
+        }
         tried
     }
 
@@ -207,8 +224,7 @@ impl Scheduler {
             look.searches += 1;
             // Once more beside what is promised to others.
             let held_back = self.promises.held_back(job, until_ms, binds);
-            let held: Vec<_> =
-                held_back.into_iter().filter(|grant| self.cluster.allocate(grant).is_ok()).collect();
+            let held: Vec<_> = held_back.iter().filter_map(|grant| self.keep_back(grant)).collect();
             let found = self.find(job);
             self.release(&held);
             match found {
@@ -247,6 +263,15 @@ impl Scheduler {
             }
         }
         Some(grants)
+    }
+
+    /// Takes what is free of a grant; what was taken.
+    fn keep_back(&mut self, grant: &Grant) -> Option<Grant> {
+        if self.cluster.allocate(grant).is_ok() {
+            return Some(*grant);
+        }
+        let part = place::idle_part(self.cluster.stock(), grant)?;
+        self.cluster.allocate(&part).is_ok().then_some(part)
     }
 
     /// Takes all grants or none.
@@ -315,7 +340,12 @@ impl Scheduler {
     }
 
     /// Adds a promise to others; its time, if there is room for the job at any.
-    fn promise_in(&self, promises: &mut Promises, job: JobIndex, running: &Running<'_>) -> Option<u64> {
+    pub(super) fn promise_in(
+        &self,
+        promises: &mut Promises,
+        job: JobIndex,
+        running: &Running<'_>,
+    ) -> Option<u64> {
         let entry = &self.entries[job.index()];
         let length_ms = entry.left_ms.unwrap_or(UNKNOWN_MS);
         promises.promise((job, &entry.job, length_ms), running, &mut |stock, room| {

@@ -6,7 +6,8 @@
 //! `waiting` is the order, `shares` whose turn it is, `look` one look at the queue, `promises` what is promised to those that
 //! wait, `preempt` who is stopped for whom, `elastic` who grows and shrinks, `turns` what the time of the week changes,
 //! `faults` what becomes of jobs whose nodes fail, `fit` where a gang lies best, `groups` arrays and
-//! services, `resume` jobs that ran before the queue was made, `defragment` which moves would pay for themselves, `explain` why a job waits or
+//! services, `resume` jobs that ran before the queue was made, `defragment` which moves pay for themselves, `idle` why GPUs
+//! are idle while jobs wait, `explain` why a job waits or
 //! is where it is, `elsewhere` which node has what it wants, but not where on it.
 
 mod config;
@@ -17,6 +18,7 @@ mod explain;
 mod faults;
 mod fit;
 mod groups;
+mod idle;
 mod look;
 mod place;
 mod preempt;
@@ -39,11 +41,12 @@ use crate::placement::{ClassIndex, Classes, Cluster};
 use crate::policy::Policy;
 
 pub use config::{Backfill, Config};
-pub use defragment::{Migration, Move, Sum};
+pub use defragment::{MOVE_AFTER, Migrated, Migration, Move, Sum};
 pub use elsewhere::{Elsewhere, OfDomain};
 pub use explain::{Explanation, Wait};
 pub use fit::{Fit, Weights};
 pub use groups::GroupIndex;
+pub use idle::Idle;
 pub use place::Grants;
 pub use promises::UNKNOWN_MS;
 pub use resume::ResumeError;
@@ -219,6 +222,7 @@ pub struct Scheduler {
     elastic: BTreeSet<JobIndex>,
     /// Running jobs that can be stopped for others, or have parts to give back.
     yielding: BTreeSet<JobIndex>,
+    migrated: Migrated,
 }
 
 impl Scheduler {
@@ -252,6 +256,7 @@ impl Scheduler {
             early_ends: 0,
             elastic: BTreeSet::new(),
             yielding: BTreeSet::new(),
+            migrated: Migrated::default(),
             config,
         }
     }
@@ -480,6 +485,11 @@ impl Scheduler {
     }
 
     fn over(&mut self, job: JobIndex, succeeded: bool) {
+        if self.promises.of(job).is_some() {
+            // It was to move, and is done before.
+            self.promises.drop_of(job);
+            self.stale = true;
+        }
         let mut over = vec![(job, succeeded)];
         while let Some((job, succeeded)) = over.pop() {
             self.entries[job.index()].phase = Phase::Over { succeeded };

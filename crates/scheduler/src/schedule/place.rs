@@ -1,6 +1,6 @@
 //! Room for a whole gang: how many parts each node could take, and which GPUs they get.
 
-use pool::stock::{Demand, Grant, Room, WHOLE_GPU};
+use pool::stock::{Demand, GpuSet, Grant, Pin, Room, WHOLE_GPU};
 use pool::{NodeIndex, Stock};
 use smallvec::SmallVec;
 
@@ -122,4 +122,26 @@ pub(super) fn on_seats(stock: &Stock, job: &Job, seats: &[(NodeIndex, u32)]) -> 
         grants_on(stock, node, &job.demand, parts, &mut grants);
     }
     (grants.len() == job.parts as usize).then_some(grants)
+}
+
+/// The GPUs of a grant that nobody uses, without CPU and memory: what is kept back of it where it is not all free. Nothing
+/// where there are none.
+pub(super) fn idle_part(stock: &Stock, grant: &Grant) -> Option<Grant> {
+    if grant.instances.is_some() {
+        return None;
+    }
+    let free = stock.gpus_free_milli(grant.node);
+    let idle = grant.gpus.iter().filter(|&gpu| free.get(gpu).is_some_and(|&free| free == WHOLE_GPU));
+    let gpus = idle.fold(GpuSet::NONE, GpuSet::with);
+    (!gpus.is_empty()).then_some(Grant { gpus, cpu_milli: 0, memory_mib: 0, pin: Pin::Floating, ..*grant })
+}
+
+/// Takes what is free of a grant out of a stock.
+pub(super) fn keep_back(stock: &mut Stock, grant: &Grant) {
+    if stock.allocate(grant).is_err()
+        && let Some(part) = idle_part(stock, grant)
+    {
+        // Nobody uses it.
+        let _ = stock.allocate(&part);
+    }
 }

@@ -86,6 +86,27 @@ impl Promises {
             })
     }
 
+    /// Whether the promises to others are kept if some of those that run leave their places now, instead of at a time, and
+    /// others come to theirs, until a time.
+    pub(super) fn allow_all(
+        &self,
+        job: JobIndex,
+        leave: &[(&[Grant], u64)],
+        come: &[(&[Grant], u64)],
+    ) -> bool {
+        self.list.iter().filter(|promise| promise.job != job).all(|promise| {
+            let mut shadow = promise.shadow.clone();
+            for (grants, _) in leave.iter().filter(|(_, ends_ms)| promise.at_ms < *ends_ms) {
+                for grant in *grants {
+                    // The shadow holds what runs beyond the beginning of its promise.
+                    let _ = shadow.release(grant);
+                }
+            }
+            let mut beside = come.iter().filter(|(_, until_ms)| promise.begins_before(*until_ms));
+            beside.all(|(grants, _)| shadow.allocate_all(grants).is_ok())
+        })
+    }
+
     /// What is promised to others in the time of a job that runs until then, by promises that bind it.
     pub(super) fn held_back(
         &self,

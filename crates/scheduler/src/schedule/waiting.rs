@@ -55,6 +55,11 @@ impl Waiting {
         self.by_due.len()
     }
 
+    /// All of them, in no order that counts.
+    pub(super) fn jobs(&self) -> impl Iterator<Item = JobIndex> {
+        self.by_due.iter().map(|&(_, job)| job)
+    }
+
     pub(super) fn insert(&mut self, place: Place) {
         self.rows[place.row].insert(place.rank);
         self.by_due.insert((place.due_ms, place.rank.job));

@@ -217,7 +217,7 @@ fn run<W: Watch>(
         }
         run.outcome.moment(&scheduler, now_ms);
     }
-    run.outcome.finish(now_ms);
+    run.outcome.finish(&scheduler, now_ms);
     (run.outcome, scheduler)
 }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Arrival, Fate};
 use crate::placement::Mix;
-use crate::schedule::Scheduler;
+use crate::schedule::{Migrated, Scheduler};
 
 /// Run times below this count as this in the bounded slowdown, in milliseconds.
 const SLOWDOWN_BOUND_MS: u64 = 10_000;
@@ -123,8 +123,10 @@ pub struct Outcome {
     waiting_ms: u64,
     /// Jobs that ran to their end.
     pub ended: usize,
-    /// How often a job was stopped for another.
+    /// How often a job was stopped, for another or to move out of its way.
     pub stops: u64,
+    /// Migrations that were carried out.
+    pub migrated: Migrated,
     /// What stopping cost: GPUs of those that stopped times the run time that each lost, in seconds of a GPU.
     pub stop_cost_gpu_s: f64,
     /// From the first arrival to the last end, in seconds.
@@ -181,6 +183,7 @@ impl Outcome {
             waiting_ms: 0,
             ended: 0,
             stops: 0,
+            migrated: Migrated::default(),
             stop_cost_gpu_s: 0.0,
             span_s: 0.0,
             course: Course::default(),
@@ -236,8 +239,14 @@ impl Outcome {
         });
     }
 
-    pub(super) fn finish(&mut self, now_ms: u64) {
+    pub(super) fn finish(&mut self, scheduler: &Scheduler, now_ms: u64) {
+        self.migrated = scheduler.migrated();
         self.span_s = now_ms.saturating_sub(self.begun_ms) as f64 / 1000.0;
+    }
+
+    /// How often a job was stopped for another to have its place: moves are no such stops.
+    pub fn preemptions(&self) -> u64 {
+        self.stops.saturating_sub(self.migrated.moves)
     }
 
     /// GPUs of which anything is allocated now, in per cent; `used` is what is allocated of them.

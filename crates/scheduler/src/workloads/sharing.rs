@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::teams::{self, TEAMS};
 use crate::replay::timed;
-use crate::schedule::Config;
-use crate::simulate::{Arrival, Moment, Outcome, Spread};
+use crate::schedule::{Config, Idle, Migrated, Scheduler};
+use crate::simulate::{Arrival, Moment, Outcome, Spread, Watch};
 
 /// Picture and the use of separate parts are looked at in steps of so many seconds.
 const STEP_S: f64 = 3600.0;
@@ -21,8 +21,14 @@ pub struct Way {
     pub gpu_used_percent_while_waiting: Option<f64>,
     /// From submission to the first start, in seconds.
     pub waiting_s: Spread,
+    /// GPU hours idle while any job waited, by what kept them so; nothing for separate parts.
+    pub idle_while_waiting_gpu_h: Option<Idle>,
     /// How often a job was stopped for another.
     pub preemptions: u64,
+    /// Migrations that were carried out.
+    pub migrated: Migrated,
+    /// GPU hours of work that stopping and moving threw away.
+    pub lost_gpu_h: f64,
     /// From the first submission to the last end, in seconds.
     pub span_s: f64,
     /// GPUs allocated, in per cent of all, by the hour.
@@ -84,7 +90,8 @@ pub fn compare(days: u32, seed: u64, progress: &mut dyn FnMut(usize)) -> Result<
     let arrivals = timed::arrivals(&workload.trace, &stock, &site.tenants)
         .map_err(|error| refused(error.to_string()))?;
     let config = || Config { seed, ..Config::default() };
-    let pooled = timed::replay(&stock, &site.tenants, &arrivals, config(), progress);
+    let mut idle = IdleHours::default();
+    let pooled = timed::replay_on(&stock, &site.tenants, None, &arrivals, config(), progress, &mut idle);
 
     let mut done = arrivals.len();
     let mut parts = Vec::new();
@@ -107,8 +114,20 @@ pub fn compare(days: u32, seed: u64, progress: &mut dyn FnMut(usize)) -> Result<
         failed: failed(&pooled) + parts.iter().map(|part| failed(&part.outcome)).sum::<usize>(),
         separate: separate(&parts, stock.gpu_count()),
         teams: parts.iter().map(|part| part.beside(&pooled, &arrivals)).collect(),
-        pooled: together(&pooled, &arrivals),
+        pooled: together(&pooled, idle.0, &arrivals),
     })
+}
+
+/// Why GPUs were idle while any job waited, in GPU hours.
+#[derive(Default)]
+struct IdleHours(Idle);
+
+impl Watch for IdleHours {
+    fn passes(&mut self, scheduler: &Scheduler, from_ms: u64, until_ms: u64) {
+        if scheduler.waiting() > 0 && until_ms > from_ms {
+            self.0.add(&scheduler.idle(), (until_ms - from_ms) as f64 / 3_600_000.0);
+        }
+    }
 }
 
 /// A team's part of the site, and how its jobs fared there.
@@ -189,14 +208,17 @@ fn separate(parts: &[Part], gpus: usize) -> Way {
         gpu_used_percent_mean: parts.iter().map(used).sum::<f64>() / span_s.max(1.0),
         gpu_used_percent_while_waiting: (!while_waiting.is_empty())
             .then(|| while_waiting.iter().sum::<f64>() / while_waiting.len() as f64),
+        idle_while_waiting_gpu_h: None,
         waiting_s: Spread::of(waits.collect()),
-        preemptions: parts.iter().map(|part| part.outcome.stops).sum(),
+        preemptions: parts.iter().map(|part| part.outcome.preemptions()).sum(),
+        migrated: parts.iter().map(|part| part.outcome.migrated).sum(),
+        lost_gpu_h: parts.iter().map(|part| part.outcome.stop_cost_gpu_s).sum::<f64>() / 3600.0,
         span_s,
         course,
     }
 }
 
-fn together(pooled: &Outcome, arrivals: &[Arrival]) -> Way {
+fn together(pooled: &Outcome, idle: Idle, arrivals: &[Arrival]) -> Way {
     let begun_s = arrivals.first().map_or(0.0, |arrival| arrival.at_ms as f64 / 1000.0);
     let points = &pooled.course.points;
     let used = |at_s: f64| {
@@ -206,8 +228,11 @@ fn together(pooled: &Outcome, arrivals: &[Arrival]) -> Way {
     Way {
         gpu_used_percent_mean: pooled.gpu_used_percent_mean(),
         gpu_used_percent_while_waiting: pooled.gpu_used_percent_while_waiting(),
+        idle_while_waiting_gpu_h: Some(idle),
         waiting_s: pooled.figures(|_| true).waiting_s,
-        preemptions: pooled.stops,
+        preemptions: pooled.preemptions(),
+        migrated: pooled.migrated,
+        lost_gpu_h: pooled.stop_cost_gpu_s / 3600.0,
         span_s: pooled.span_s,
         course: steps(begun_s + pooled.span_s).map(used).collect(),
     }

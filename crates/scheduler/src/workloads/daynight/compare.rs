@@ -276,7 +276,7 @@ impl Site {
             training: Training {
                 held_gpu_h: fared.training_gpu_h,
                 lost_gpu_h,
-                preemptions: fared.training.stops,
+                preemptions: fared.training.preemptions(),
                 ended: figures.ended,
                 waiting_s: figures.waiting_s,
             },

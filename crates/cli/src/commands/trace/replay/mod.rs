@@ -72,6 +72,9 @@ pub struct Replay {
     /// In which order jobs start
     #[arg(long, value_enum, default_value_t = Queueing::Easy)]
     queue: Queueing,
+    /// Leave jobs where they are, even where moving one out of the way of another would pay for itself
+    #[arg(long, conflicts_with = "inflate")]
+    no_migration: bool,
     /// What chance is drawn from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -232,6 +235,7 @@ impl Replay {
                 Queueing::Easy => Backfill::Easy,
                 Queueing::Conservative => Backfill::Conservative(PROMISES),
             },
+            migrate: !self.no_migration,
             ..Config::default()
         }
     }

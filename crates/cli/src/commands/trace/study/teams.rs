@@ -1,7 +1,8 @@
 //! The study of five teams: parts of their own, and one pool.
 
 use scheduler::replay::picture::{self, Line};
-use scheduler::workloads::sharing::Sharing;
+use scheduler::schedule::Idle;
+use scheduler::workloads::sharing::{Sharing, Way};
 
 use crate::style::{Style, seconds, thousands};
 use crate::table::{Side, Table};
@@ -34,6 +35,10 @@ pub(super) fn render(sharing: &Sharing, style: Style) -> String {
         ]);
     }
     text += &table.render(2);
+    if let Some(idle) = &sharing.pooled.idle_while_waiting_gpu_h {
+        text += "\n";
+        text += &idle_and_moved(idle, &sharing.pooled);
+    }
     let mut sides = vec![Side::Right; 8];
     sides[0] = Side::Left;
     let mut table = Table::new(sides);
@@ -63,6 +68,32 @@ pub(super) fn render(sharing: &Sharing, style: Style) -> String {
         text += &format!("\n  {} jobs never came to their end\n", sharing.failed);
     }
     text
+}
+
+/// Why GPUs of the pool were idle while any job waited, and what was moved so that they were not.
+fn idle_and_moved(idle: &Idle, pooled: &Way) -> String {
+    let causes = [
+        ("strewn over nodes", idle.strewn),
+        ("fewer than any job wants", idle.too_few),
+        ("promised to a job that waits for more", idle.promised),
+        ("free for too short a time", idle.in_the_way),
+        ("beyond a quota", idle.quota),
+    ];
+    let all = idle.total().max(f64::MIN_POSITIVE);
+    let parts = causes.into_iter().filter(|(_, hours)| *hours > 0.0);
+    let parts: Vec<String> =
+        parts.map(|(cause, hours)| format!("{:.0} % {cause}", hours * 100.0 / all)).collect();
+    let migrated = &pooled.migrated;
+    format!(
+        "  {} GPU hours of the pool idle while any job waited: {}\n  \
+         {} moves let {} jobs start earlier: {}; {} GPU hours of work lost by moves and stops\n",
+        thousands(idle.total().round() as u64),
+        parts.join(", "),
+        thousands(migrated.moves),
+        thousands(migrated.migrations),
+        migrated.sum,
+        thousands(pooled.lost_gpu_h.round() as u64),
+    )
 }
 
 /// As a picture.

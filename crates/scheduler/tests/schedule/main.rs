@@ -1,6 +1,7 @@
 //! The queue: what holds for any jobs on any small cluster, and what other schedulers get wrong.
 
-use std::collections::BTreeSet;
+mod migrating;
+
 use std::sync::Arc;
 
 use fabric::generate::FatTreeSpec;
@@ -297,47 +298,6 @@ fn who_has_least_of_its_share_comes_first() {
     let now = started(&scheduler.decide(1));
     let count = |of: &[JobIndex]| now.iter().filter(|job| of.contains(job)).count();
     assert_eq!((count(&a), count(&b)), (5, 3), "{now:?}");
-}
-
-/// Four nodes are half full; a job that needs a whole one waits, though 16 GPUs are idle.
-#[test]
-fn moves_are_proposed_where_they_pay_for_themselves() {
-    let proposals = |cost_ms| {
-        let mut scheduler =
-            scheduler(Config { preempt: true, ..Config::default() }, stock(&[8; 4]), Tenants::default());
-        let checkpoint = Some(Checkpoint { grace_ms: 60_000, cost_ms });
-        let halves: Vec<_> =
-            (0..8).map(|_| scheduler.submit(Job { checkpoint, ..gang("half", 1, 4) }, 0).unwrap()).collect();
-        scheduler.decide(0);
-        let mut left = BTreeSet::new();
-        for job in halves {
-            // One of each pair ends.
-            if !left.insert(scheduler.grants(job)[0].node) {
-                scheduler.ended(job, true, 1).unwrap();
-            }
-        }
-        let whole = scheduler.submit(gang("whole", 1, 8), 1).unwrap();
-        assert!(scheduler.decide(1).is_empty());
-        assert_eq!(scheduler.promised_ms(whole), Some(HOUR_MS));
-        (scheduler.migrations(1), scheduler, whole)
-    };
-    let (cheap, scheduler, whole) = proposals(300_000);
-    let [migration] = &cheap[..] else { panic!("{cheap:?}") };
-    assert_eq!((migration.job, migration.moves.len()), (whole, 1));
-    assert_eq!(
-        migration.sum.to_string(),
-        "7.9 GPU hours of waiting less for 0.3 GPU hours of moving: 7.5 won"
-    );
-    // What is proposed can be done.
-    let mut stock = scheduler.stock().clone();
-    for step in &migration.moves {
-        assert_eq!(step.from[..], *scheduler.grants(step.job));
-        step.from.iter().for_each(|grant| stock.release(grant).unwrap());
-        stock.allocate_all(&step.to).unwrap();
-    }
-    stock.allocate_all(&migration.grants).unwrap();
-    // Where moving costs more than the hour that is waited, nothing is proposed.
-    assert!(proposals(8 * HOUR_MS).0.is_empty());
 }
 
 /// Racks of 18 nodes with 4 GPUs, each the hosts of one leaf of a tree.
