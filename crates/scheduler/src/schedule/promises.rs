@@ -237,11 +237,15 @@ impl Promises {
         if self.list.is_empty() {
             return;
         }
+        let mut now = None;
         for promise in
             self.list.iter_mut().filter(|promise| promise.pinned && promise.at_ms <= running.now_ms)
         {
-            // Those that were stopped for it are late.
             let length_ms = promise.until_ms.saturating_sub(promise.at_ms);
+            if now.get_or_insert_with(|| running.stock.clone()).allocate_all(&promise.grants).is_ok() {
+                continue;
+            }
+            // Those that were stopped for it are late.
             promise.at_ms = running.now_ms + LATE_MS;
             promise.until_ms = promise.at_ms.saturating_add(length_ms);
         }
