@@ -19,10 +19,13 @@ use super::place::{self, Grants};
 use super::preempt::{Trial, Victim, choose};
 use super::promises::UNKNOWN_MS;
 use super::{Decision, Phase, Scheduler};
-use crate::job::{Job, JobIndex};
+use crate::job::{Job, JobIndex, Work};
 
 /// A job has run so many times as long as moving costs it, since it last started, before it is moved.
 pub const MOVE_AFTER: u64 = 4;
+
+/// Moves are sought so often at the most, in milliseconds: what they win counts in hours.
+const SEEK_EVERY_MS: u64 = 60_000;
 
 /// So often another set of jobs to move is tried for one that waits.
 const MOST_TRIES: usize = 4;
@@ -112,14 +115,15 @@ impl Scheduler {
 
     /// Moves others out of the way of jobs that have no room, where that pays for itself.
     pub(super) fn migrate(&mut self, jobs: &[JobIndex], now_ms: u64, decisions: &mut Vec<Decision>) {
-        if !self.config.migrate {
+        let soon = self.sought_ms.is_some_and(|sought_ms| now_ms < sought_ms.saturating_add(SEEK_EVERY_MS));
+        if !self.config.migrate || jobs.is_empty() || self.yielding.is_empty() || soon {
             return;
         }
+        self.sought_ms = Some(now_ms);
         for &job in jobs {
-            if self.phase(job) != Some(Phase::Waiting) || self.yielding.is_empty() {
-                continue;
-            }
-            if let Some(migration) = self.migration(job, now_ms) {
+            if self.phase(job) == Some(Phase::Waiting)
+                && let Some(migration) = self.migration(job, now_ms)
+            {
                 self.carry_out(migration, now_ms, decisions);
             }
         }
@@ -256,6 +260,12 @@ impl Scheduler {
 
     /// Whoever runs as it needs, has run long enough, and can be stopped.
     fn movable(&self, job: JobIndex, now_ms: u64) -> Vec<Victim> {
+        // A job that is already running adds nothing to what its kind of work holds.
+        let bars = |work| {
+            let turns = self.turns.as_ref();
+            turns.is_some_and(|turns| turns.bars((work, false), 0, now_ms, UNKNOWN_MS).is_some())
+        };
+        let (batch, service) = (bars(Work::Batch), bars(Work::Service));
         let mut victims: Vec<Victim> = self
             .yielding
             .iter()
@@ -268,7 +278,7 @@ impl Scheduler {
                 let ran_ms = now_ms.saturating_sub(entry.started_ms);
                 if entry.grants.len() != entry.job.parts as usize
                     || ran_ms < least_ms.max(self.config.least_run_ms)
-                    || self.barred(other, 0, now_ms, entry.ends_ms)
+                    || if entry.job.work == Work::Batch { batch } else { service }
                 {
                     return None;
                 }

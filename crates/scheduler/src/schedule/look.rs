@@ -21,7 +21,7 @@ const EARLY_ENDS: u32 = 64;
 const PLANS: u32 = 8;
 
 /// In one look moves are sought for so many jobs at the most.
-const MIGRATIONS: usize = 8;
+const MIGRATIONS: usize = 4;
 
 /// How a try to start a job went.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -223,6 +223,8 @@ pub struct Scheduler {
     /// Running jobs that can be stopped for others, or have parts to give back.
     yielding: BTreeSet<JobIndex>,
     migrated: Migrated,
+    /// When moves were sought last.
+    sought_ms: Option<u64>,
 }
 
 impl Scheduler {
@@ -257,6 +259,7 @@ impl Scheduler {
             elastic: BTreeSet::new(),
             yielding: BTreeSet::new(),
             migrated: Migrated::default(),
+            sought_ms: None,
             config,
         }
     }
