@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
 
-use commands::client::{event, link, way};
+use commands::client::{event, job, link, way};
 use commands::{drill, fabric, manual, pool, replay, route, token, trace, up};
 use failure::Failure;
 
@@ -54,6 +54,12 @@ enum Command {
     /// What has happened to the running fabric
     #[command(subcommand)]
     Event(event::EventCommand),
+    /// Jobs on the running controller's pool: submit, list, show, ask why, read, end
+    #[command(subcommand)]
+    Job(Box<job::JobCommand>),
+    /// Stand over the processes of one run of a job: the controller starts this
+    #[command(hide = true)]
+    Supervise(job::Supervise),
     /// Compute forwarding tables, prove, measure and compare them
     Route(Box<route::Route>),
     /// The stock of GPUs: show it, check it, forecast the demand for it
@@ -90,6 +96,8 @@ fn run(command: Command) -> Result<Answer, Failure> {
         Command::Subnet(command) => command.run(),
         Command::Link(command) => command.run(),
         Command::Event(command) => command.run(),
+        Command::Job(command) => command.run(),
+        Command::Supervise(supervise) => supervise.run(),
         Command::Route(route) => route.run(),
         Command::Pool(command) => command.run(),
         Command::Drill(drill) => drill.run(),

@@ -20,8 +20,9 @@ use crate::mischief::{self, Mischief};
 use crate::service::{Reload, Service};
 use crate::session::Call;
 use crate::site::Site;
-use crate::store::{Embedded, StoreError};
+use crate::store::{Embedded, Store, StoreError};
 use crate::view::{Newest, View};
+use crate::work::{self, Hosted};
 
 /// What the controller is to serve and keep.
 #[derive(Clone, Debug)]
@@ -38,6 +39,8 @@ pub struct Config {
     pub pull_every: Option<Duration>,
     /// What chance is drawn from.
     pub seed: u64,
+    /// Jobs, if it is to host any.
+    pub work: Option<work::Config>,
 }
 
 /// Why the controller cannot start.
@@ -49,6 +52,9 @@ pub enum StartError {
     /// Its API.
     #[error(transparent)]
     Serve(#[from] ServeError),
+    /// What hosts its jobs.
+    #[error(transparent)]
+    Work(#[from] work::StartError),
 }
 
 /// What may change while a controller runs: who is let in, and a certificate that was renewed.
@@ -80,6 +86,7 @@ pub struct Daemon {
     service: Option<Service>,
     journal: Arc<Journal>,
     keeper: thread::JoinHandle<()>,
+    jobs: Option<Hosted>,
     _mischief: Option<Mischief>,
 }
 
@@ -90,16 +97,17 @@ impl Daemon {
     /// Where the store or the API cannot be had.
     pub fn start(config: &Config) -> Result<(Self, Feed, Receiver<Call>), StartError> {
         let started = Timestamp::now();
-        let store = Arc::new(match &config.store {
+        let store: Arc<dyn Store> = Arc::new(match &config.store {
             Some(path) => Embedded::open(path)?,
             None => Embedded::in_memory()?,
         });
-        let journal = Arc::new(Journal::open(store)?);
+        let journal = Arc::new(Journal::open(Arc::clone(&store))?);
         let newest = Arc::new(Newest::new(View::empty(started)));
         let counts = Arc::new(Counts::default());
         let gate = Arc::new(Gate::new(config.doors.rules.clone()));
         let (calls, called) = channel();
         let (end, ending) = watch::channel(false);
+        let prepared = config.work.clone().map(work::prepare);
         let site = Site {
             newest: Arc::clone(&newest),
             journal: Arc::clone(&journal),
@@ -111,11 +119,12 @@ impl Daemon {
             gate: Arc::clone(&gate),
             is_secure: config.doors.tls.is_some(),
             is_emulated: config.is_emulated,
+            work: prepared.as_ref().map(work::Prepared::work),
             ending,
         };
         let mischief = config.pull_every.map(|every| mischief::start(site.clone(), every, config.seed));
         let mischief = mischief.transpose().map_err(ServeError::Threads)?;
-        let server = Server::start(&config.doors, site, end)?;
+        let server = Server::start(&config.doors, site.clone(), end)?;
         let text = format!("the controller has started: {}", config.place);
         journal.add(started, vec![Draft::new(Kind::ControllerStarted, Severity::Info, text)])?;
         let (news, heard) = channel();
@@ -124,8 +133,9 @@ impl Daemon {
             .name("keeper".to_owned())
             .spawn(move || keeper.run(&heard))
             .map_err(ServeError::Threads)?;
+        let jobs = prepared.map(|prepared| prepared.start(site, store)).transpose()?;
         Ok((
-            Self { server, gate, calls, service: None, journal, keeper, _mischief: mischief },
+            Self { server, gate, calls, service: None, journal, keeper, jobs, _mischief: mischief },
             Feed::new(news),
             called,
         ))
@@ -163,6 +173,9 @@ impl Daemon {
     /// Where the end cannot be recorded.
     pub fn end(mut self) -> Result<(), StoreError> {
         drop(self.service.take());
+        if let Some(jobs) = self.jobs {
+            jobs.end();
+        }
         // A keeper that broke off has nothing left to keep.
         let _ = self.keeper.join();
         let draft = Draft::new(Kind::ControllerStopped, Severity::Info, "the controller was stopped");

@@ -48,6 +48,28 @@ pub enum Kind {
     Standby,
     /// This subnet manager is the master now.
     TakeOver,
+    /// The pool is known, and jobs may come.
+    PoolOpen,
+    /// All links of a node of the pool are lost.
+    NodeLost,
+    /// A node of the pool takes no new work.
+    NodeClosed,
+    /// A node of the pool takes work again.
+    NodeBack,
+    /// A job has come.
+    JobSubmitted,
+    /// A job starts at its places.
+    JobStarted,
+    /// A job is asked to end.
+    JobStopping,
+    /// A job goes on at other places.
+    JobMoved,
+    /// A job has lost its place and waits again.
+    JobRequeued,
+    /// A job is over.
+    JobOver,
+    /// What runs a job does not do what it is told.
+    JobTrouble,
 }
 
 /// How much it matters to who keeps the fabric.

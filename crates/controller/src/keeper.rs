@@ -136,6 +136,7 @@ impl Keeper {
             ));
         }
         self.view.inventory = Arc::new(inventory);
+        self.view.fabric = Some(Arc::new(snapshot.fabric));
         self.view.report = Some(snapshot.report);
         self.view.progress = None;
     }

@@ -6,7 +6,8 @@
 //!
 //! The session's thread does nothing else. It tells what it sees through [`feed`] to the `keeper`, which writes the
 //! [`journal`] into the [`store`] and keeps the picture ([`view`]) that the [`api`] and the [`metrics`] answer from;
-//! [`access`] says who may do what, [`service`] speaks with systemd; [`daemon`] puts it together.
+//! [`work`] hosts pool, queue and jobs on a thread of its own. [`access`] says who may do what, [`service`] speaks with
+//! systemd; [`daemon`] puts it together.
 //!
 //! Invariants: nothing is decided here; what a session does follows from what its wire gave and its configuration. No
 //! reader holds up the session: it is asked only through [`session::Call`]s, a few at a time.
@@ -31,6 +32,7 @@ pub mod signals;
 pub mod site;
 pub mod store;
 pub mod view;
+pub mod work;
 
 pub use daemon::Daemon;
 pub use recording::{Recorder, replay};

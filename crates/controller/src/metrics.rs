@@ -1,5 +1,7 @@
 //! What is counted, for Prometheus: in its names and units, read from the newest picture whenever it asks.
 
+mod work;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,6 +15,8 @@ use subnet::{Event, Phase};
 
 use crate::store::StoreError;
 use crate::view::{LinkState, Newest};
+use crate::work::Work;
+use work::WorkReader;
 
 /// Seconds that a heal takes: from a millisecond, doubling.
 fn heal_buckets() -> impl Iterator<Item = f64> {
@@ -235,9 +239,12 @@ impl Form {
 pub struct Metrics(Registry);
 
 impl Metrics {
-    /// Of what is counted and shown.
-    pub fn new(newest: Arc<Newest>, counts: Arc<Counts>) -> Self {
+    /// Of what is counted and shown; with the pool and its jobs, where there are any.
+    pub fn new(newest: Arc<Newest>, counts: Arc<Counts>, work: Option<&Work>) -> Self {
         let mut registry = Registry::default();
+        if let Some(work) = work {
+            registry.register_collector(Box::new(WorkReader(Arc::clone(&work.board))));
+        }
         registry.register_collector(Box::new(Reader { newest, counts }));
         Self(registry)
     }

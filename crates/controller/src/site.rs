@@ -45,6 +45,8 @@ pub struct Site {
     pub gate: Arc<Gate>,
     /// Whether TLS is spoken.
     pub is_secure: bool,
+    /// Jobs and the pool, where this controller hosts any.
+    pub work: Option<crate::work::Work>,
     /// Becomes true when the controller ends.
     pub ending: watch::Receiver<bool>,
 }

@@ -37,6 +37,7 @@ impl Running {
                 is_emulated: true,
                 pull_every: None,
                 seed: 1,
+                work: None,
             };
             let (daemon, mut feed, calls) = Daemon::start(&config).unwrap();
             tell.send(daemon.address().to_string()).unwrap();

@@ -97,6 +97,13 @@ impl Embedded {
     }
 }
 
+/// Where the output of a run lies whose folder is below `base`; nothing where there is no such run.
+pub fn output_of(base: &Path, run: RunId) -> Option<PathBuf> {
+    let folder = Folder::of(base, run);
+    let order = folder.order().ok()??;
+    Some(folder.output(&order))
+}
+
 impl Executor for Embedded {
     fn start(&mut self, order: &Order) -> Result<(), ExecutorError> {
         if self.watched.contains_key(&order.run) {
@@ -169,10 +176,7 @@ impl Executor for Embedded {
     }
 
     fn output(&self, run: RunId) -> Option<PathBuf> {
-        let folder = self.folder(run);
-        let order = folder.order().ok()??;
-        let path = order.output.unwrap_or_else(|| folder.output());
-        Some(order.directory.map_or(path.clone(), |directory| directory.join(path)))
+        output_of(&self.config.base, run)
     }
 
     fn forget(&mut self, run: RunId) {

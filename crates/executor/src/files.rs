@@ -38,9 +38,12 @@ impl Folder {
         &self.0
     }
 
-    /// Where output goes that nobody wants elsewhere.
-    pub fn output(&self) -> PathBuf {
-        self.0.join("output")
+    /// Where a run's output goes.
+    pub fn output(&self, order: &Order) -> PathBuf {
+        match &order.output {
+            Some(path) => order.directory.as_ref().unwrap_or(&self.0).join(path),
+            None => self.0.join("output"),
+        }
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -15,7 +15,7 @@ mod order;
 mod process;
 pub mod supervisor;
 
-pub use embedded::{Config, Embedded};
+pub use embedded::{Config, Embedded, output_of};
 pub use order::{Order, Outcome, Place, RunId, Tasks};
 
 use std::path::PathBuf;

@@ -274,8 +274,7 @@ fn start_all(folder: &Folder, order: &Order) -> Result<Vec<Child>, (Vec<Child>, 
 
 /// The file of the run's output, which a run that starts anew goes on with.
 fn open_output(folder: &Folder, order: &Order) -> Result<File, String> {
-    let path = order.output.clone().unwrap_or_else(|| folder.output());
-    let path = order.directory.as_ref().map_or(path.clone(), |directory| directory.join(&path));
+    let path = folder.output(order);
     let opened = OpenOptions::new().create(true).append(true).open(&path);
     opened.map_err(|error| format!("cannot write output to {}: {error}", path.display()))
 }

@@ -7,10 +7,12 @@ mod events;
 mod extract;
 mod fabric;
 mod gate;
+mod jobs;
 mod links;
 mod nodes;
 mod page;
 mod paths;
+mod pool;
 mod problem;
 mod serve;
 mod session;
@@ -44,12 +46,14 @@ const LARGEST_BODY: usize = 1 << 20;
 #[openapi(
     info(
         title = "Heddle",
-        description = "The controller of an InfiniBand GPU cluster: its fabric, and what happens to it. Errors are \
-            problem details (RFC 9457). Where the controller asks for tokens, give one as \
+        description = "The controller of an InfiniBand GPU cluster: its fabric, its pool of GPUs, its jobs, and what \
+            happens to them. Errors are problem details (RFC 9457). Where the controller asks for tokens, give one as \
             `Authorization: Bearer TOKEN`. Lists come in pages: give the `next` of one page for the next."
     ),
     tags(
         (name = "fabric", description = "What is cabled to what, and how it does"),
+        (name = "pool", description = "The stock of GPUs: what there is, what is free, who may hold how much"),
+        (name = "jobs", description = "What runs on the pool, and what waits for it"),
         (name = "events", description = "What has happened"),
         (name = "session", description = "Who calls"),
         (name = "emulator", description = "Faults on purpose, where the fabric is emulated"),
@@ -79,7 +83,9 @@ fn api() -> OpenApiRouter<Site> {
         .merge(topology::routes())
         .merge(what_if::routes())
         .merge(events::routes())
-        .merge(session::routes());
+        .merge(session::routes())
+        .merge(pool::routes())
+        .merge(jobs::routes());
     OpenApiRouter::with_openapi(Document::openapi()).nest("/api/v1", resources)
 }
 
@@ -122,7 +128,8 @@ async fn health(State(site): State<Site>) -> Response {
 pub fn router(site: Site) -> Router {
     let (api, document) = api().split_for_parts();
     let document: Arc<str> = (document.to_json().unwrap_or_default()).into();
-    let metrics = Arc::new(Metrics::new(Arc::clone(&site.newest), Arc::clone(&site.counts)));
+    let metrics =
+        Arc::new(Metrics::new(Arc::clone(&site.newest), Arc::clone(&site.counts), site.work.as_ref()));
     api.route(
         "/api/v1/openapi.json",
         get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document.to_string()) }),

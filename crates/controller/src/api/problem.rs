@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::site::Busy;
 use crate::store::StoreError;
+use crate::work::Refused;
 
 /// What is wrong with a request (RFC 9457).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, ToSchema)]
@@ -80,6 +81,40 @@ impl From<StoreError> for Problem {
             error.to_string(),
             "look at the disk that the store lies on",
         )
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::NotReady(why) => Self::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "no-pool-yet",
+                format!("there is no pool yet: {why}"),
+                "ask again once the fabric is up",
+            ),
+            Refused::Job { what, mend } => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "job-refused", what, mend)
+            }
+            Refused::NoSuchJob(number) => Self::new(
+                StatusCode::NOT_FOUND,
+                "no-such-job",
+                format!("there is no job {number}"),
+                "see /api/v1/jobs for those that there are",
+            ),
+            Refused::Over(number, state) => Self::new(
+                StatusCode::CONFLICT,
+                "job-is-over",
+                format!("job {number} is {}", state.name()),
+                "only what is not over can be ended",
+            ),
+            Refused::Store(why) => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "store",
+                format!("it could not be recorded, so it is not sure to last: {why}"),
+                "look at the disk that the store lies on",
+            ),
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub struct View {
     pub time: Timestamp,
     /// Nodes and links.
     pub inventory: Arc<Inventory>,
+    /// The cabling that is in use; nothing before it is known.
+    pub fabric: Option<Arc<fabric::Fabric>>,
     /// What the manager has done.
     pub report: Option<Report>,
     /// How far the bring-up under way is.
@@ -55,7 +57,14 @@ pub struct View {
 impl View {
     /// Before anything is known.
     pub fn empty(time: Timestamp) -> Self {
-        Self { time, inventory: Arc::default(), report: None, progress: None, heals: Heals::default() }
+        Self {
+            time,
+            inventory: Arc::default(),
+            fabric: None,
+            report: None,
+            progress: None,
+            heals: Heals::default(),
+        }
     }
 
     /// Where the manager stands.

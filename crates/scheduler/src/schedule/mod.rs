@@ -387,6 +387,12 @@ impl Scheduler {
         self.promises.of(job).map(|promise| promise.at_ms)
     }
 
+    /// Nodes that are kept for a job that was promised a time.
+    pub fn reserved(&self, job: JobIndex) -> impl Iterator<Item = NodeIndex> + '_ {
+        let grants = self.promises.of(job).map_or(&[][..], |promise| &promise.grants);
+        grants.iter().map(|grant| grant.node)
+    }
+
     /// When to decide at the latest though nothing happens: a promised time comes, or the time of the week turns; in
     /// milliseconds. Nothing where nobody waits or runs.
     pub fn wake_ms(&self, now_ms: u64) -> Option<u64> {

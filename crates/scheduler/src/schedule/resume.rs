@@ -50,6 +50,23 @@ impl Scheduler {
         self.start(job, grants, started_ms, until_ms, &mut Look::default());
         Ok(())
     }
+
+    /// A job that ran does so no longer, and nobody knows how it ended: it waits again, in its old place.
+    ///
+    /// # Errors
+    /// Where it holds nothing.
+    pub fn requeue(&mut self, job: JobIndex, now_ms: u64) -> Result<(), CallError> {
+        match self.entry(job)?.phase {
+            Phase::Running | Phase::Stopping { .. } => {
+                self.vacate(job, now_ms);
+                self.entries[job.index()].phase = Phase::Waiting;
+                self.entries[job.index()].stops += 1;
+                self.queue(job);
+                Ok(())
+            }
+            phase => Err(CallError::Phase(job.0, phase)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -91,6 +108,9 @@ mod tests {
         assert_eq!(queue.phase(running), Some(Phase::Running));
         assert_eq!(queue.decide(10_000), []);
         assert_eq!(queue.promised_ms(waiting), Some(65_000));
+        queue.requeue(running, 15_000).unwrap();
+        assert!(matches!(queue.decide(15_000)[..], [Decision::Start { job, .. }] if job == running));
+        assert!(queue.requeue(waiting, 15_000).is_err());
         queue.ended(running, true, 20_000).unwrap();
         assert!(matches!(queue.decide(20_000)[..], [Decision::Start { job, .. }] if job == waiting));
     }

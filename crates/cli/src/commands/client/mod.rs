@@ -1,7 +1,9 @@
 //! Commands that talk to a running controller.
 
 pub mod event;
+pub mod job;
 pub mod link;
+pub mod pool;
 mod server;
 pub mod status;
 mod unix;

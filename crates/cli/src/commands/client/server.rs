@@ -159,6 +159,32 @@ impl Server {
         self.body(answer.map_err(|error| self.unreachable(&error))?)
     }
 
+    /// Hands something in.
+    pub fn post_json(&self, path: &str, body: &impl serde::Serialize) -> Result<Value, Failure> {
+        let (client, base) = self.client(Some(PATIENCE))?;
+        let answer = self.with_token(client.post(format!("{base}/api/v1{path}"))).send_json(body);
+        self.body(answer.map_err(|error| self.unreachable(&error))?)
+    }
+
+    /// Takes something away.
+    pub fn delete(&self, path: &str) -> Result<Value, Failure> {
+        let (client, base) = self.client(Some(PATIENCE))?;
+        let answer = self.with_token(client.delete(format!("{base}/api/v1{path}"))).call();
+        self.body(answer.map_err(|error| self.unreachable(&error))?)
+    }
+
+    /// The bytes at a path.
+    pub fn bytes(&self, path: &str) -> Result<Vec<u8>, Failure> {
+        let (client, base) = self.client(Some(PATIENCE))?;
+        let answer = self.with_token(client.get(format!("{base}/api/v1{path}"))).call();
+        let mut answer = answer.map_err(|error| self.unreachable(&error))?;
+        if !answer.status().is_success() {
+            let failure = self.body(answer).err();
+            return Err(failure.unwrap_or_else(|| Failure::new("there is nothing", self.place(), "")));
+        }
+        answer.body_mut().read_to_vec().map_err(|error| self.unreachable(&error))
+    }
+
     /// A stream that lasts as long as the controller.
     pub fn stream(&self, path: &str) -> Result<impl Read + use<>, Failure> {
         let (client, base) = self.client(None)?;

@@ -17,6 +17,8 @@ pub enum PoolCommand {
     Show(show::Show),
     /// Find promises that a pool cannot keep, and what a scheduler would miss
     Check(check::Check),
+    /// Say how the running controller's pool stands: nodes, GPUs given out and free, tenants
+    Status(crate::commands::client::pool::Status),
     /// Forecast demand from its history, beside what needs no forecast
     Forecast(forecast::Forecast),
 }
@@ -27,6 +29,7 @@ impl PoolCommand {
         match self {
             Self::Show(show) => show.run(),
             Self::Check(check) => check.run(),
+            Self::Status(status) => status.run(),
             Self::Forecast(forecast) => forecast.run(),
         }
     }

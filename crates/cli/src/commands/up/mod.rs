@@ -5,6 +5,7 @@ mod door;
 mod options;
 mod output;
 mod watch;
+mod work;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -98,8 +99,13 @@ impl Up {
         if door == options::Door::Emulate {
             session.pace();
         }
-        let daemon =
-            if self.once { None } else { Some(self.serve(&mut session, &place, door, configuration)?) };
+        let work = self.work(door)?;
+        let (work, _folder) = work.map_or((None, None), |work| (Some(work.config), work.temporary));
+        let daemon = if self.once {
+            None
+        } else {
+            Some(self.serve(&mut session, (&place, work), door, configuration)?)
+        };
         let planned = cabling.filter(|_| door != options::Door::Emulate);
         let mut watcher = watch::Watcher::new(&self, place, planned.is_some());
         let daemon = daemon.map(|(daemon, feed)| {
@@ -121,7 +127,7 @@ impl Up {
     fn serve(
         &self,
         session: &mut Session<Box<dyn Wire>>,
-        place: &str,
+        (place, work): (&str, Option<controller::work::Config>),
         door: options::Door,
         configuration: Option<Configuration>,
     ) -> Result<(Daemon, Feed), Failure> {
@@ -132,6 +138,7 @@ impl Up {
             is_emulated: door == options::Door::Emulate,
             pull_every: self.pull_every,
             seed: self.seed,
+            work,
         };
         let (mut daemon, feed, calls) = Daemon::start(&config).map_err(cannot_start)?;
         daemon.serve(reload(daemon.changing(), self.config.clone(), configuration)).map_err(cannot_start)?;
@@ -222,6 +229,7 @@ fn cannot_start(error: StartError) -> Failure {
         StartError::Serve(ServeError::Tls(_)) => {
             ("--certificate", "give a certificate and its key, both as PEM")
         }
+        StartError::Work(_) => ("--job-folder", "give a folder that can be written"),
         StartError::Serve(ServeError::Socket { .. }) => ("--socket", "give another file"),
         StartError::Serve(_) => ("--listen", "give another address; port 0 is any free one"),
     };

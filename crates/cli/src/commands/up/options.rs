@@ -32,6 +32,15 @@ pub enum AddressingName {
     Wide,
 }
 
+/// Who runs jobs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Jobs {
+    /// Processes of this machine
+    Embedded,
+    /// Nobody: there are none
+    Off,
+}
+
 /// Options of `heddle up`.
 #[derive(Args)]
 #[command(
@@ -110,12 +119,30 @@ pub struct Up {
     /// Requests a second that one caller may make [default: any number]
     #[arg(long, value_name = "N", conflicts_with = "once", help_heading = "Controller")]
     pub requests_per_second: Option<NonZeroU32>,
-    /// Keep events in this file across restarts [default: they are kept until the end alone]
+    /// Keep events and jobs in this file across restarts [default: they are kept until the end alone]
     #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Controller")]
     pub store: Option<PathBuf>,
     /// Emulated: pull a cable between switches every so often, as in 2min, and put it back after a third of that
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["once", "ibsim", "umad"], help_heading = "Faults on purpose")]
     pub pull_every: Option<Duration>,
+
+    /// Host jobs on the fabric's hosts: embedded runs them as processes of this machine [default: embedded where the fabric is
+    /// emulated, else off]
+    #[arg(long, value_enum, conflicts_with = "once", help_heading = "Jobs")]
+    pub jobs: Option<Jobs>,
+    /// The pool from this file, as heddle pool show reads it [default: the fabric's hosts]
+    #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Jobs")]
+    pub pool: Option<String>,
+    /// GPUs of each of the fabric's hosts [default: as many as the first has ports]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64), conflicts_with_all = ["once", "pool"], help_heading = "Jobs")]
+    pub gpus_per_host: Option<u16>,
+    /// Their model
+    #[arg(long, value_name = "NAME", default_value = "gpu", conflicts_with_all = ["once", "pool"], help_heading = "Jobs")]
+    pub gpu_model: String,
+    /// Keep what jobs write and how they end in this folder [default: beside the store, with .jobs added to its name; without
+    /// one a folder that goes at the end]
+    #[arg(long, value_name = "FOLDER", conflicts_with = "once", help_heading = "Jobs")]
+    pub job_folder: Option<PathBuf>,
 
     /// Routing engine: auto, fat-tree, min-hop, up-down, down-up; over several virtual lanes layered, nue, torus,
     /// dragonfly-plus
