@@ -13,7 +13,7 @@ use crate::event::{Kind, Severity};
 use crate::store::StoreError;
 
 /// An answer that is given once all that was done is recorded.
-type Later = Box<dyn FnOnce(&Board, Option<&StoreError>) + Send>;
+pub(super) type Later = Box<dyn FnOnce(&Board, Option<&StoreError>) + Send>;
 
 fn shown(numbers: Vec<u64>, answer: Answer<Vec<Arc<Record>>>) -> Later {
     Box::new(move |board, failure| {

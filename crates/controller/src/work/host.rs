@@ -14,6 +14,7 @@ use scheduler::schedule::Scheduler;
 use subnet::Phase;
 use tokio::sync::oneshot;
 
+use super::asked::Later;
 use super::board::{Board, NodeState, Picture};
 use super::record::{Record, State};
 use super::stockroom::Stockroom;
@@ -172,7 +173,7 @@ impl Host {
                 Err(RecvTimeoutError::Disconnected) => Some(Ask::End),
             };
             self.now_ms = self.now_ms.max(Timestamp::now().as_millisecond().max(0) as u64);
-            let mut answers: Vec<Box<dyn FnOnce(&Board, Option<&StoreError>) + Send>> = Vec::new();
+            let mut answers: Vec<Later> = Vec::new();
             for ask in first.into_iter().chain(asked.try_iter().take(ASKS_AT_ONCE - 1)) {
                 if matches!(ask, Ask::End) {
                     self.end();

@@ -33,9 +33,9 @@ pub enum Source {
         /// What there is.
         pool: Arc<Pool>,
         /// Who may hold how much.
-        tenants: Tenants,
+        tenants: Box<Tenants>,
         /// What the time of the week changes.
-        calendar: Option<Calendar>,
+        calendar: Option<Box<Calendar>>,
     },
 }
 
@@ -80,7 +80,9 @@ impl Stockroom {
                 let pool = from_fabric("the fabric", fabric, &equipment);
                 (Arc::new(pool.map_err(|error| error.to_string())?), Tenants::default(), None)
             }
-            Source::Pool { pool, tenants, calendar } => (Arc::clone(pool), tenants.clone(), calendar.clone()),
+            Source::Pool { pool, tenants, calendar } => {
+                (Arc::clone(pool), (**tenants).clone(), calendar.as_deref().cloned())
+            }
         };
         let (ports, _) = NodePorts::bind(fabric, &pool).map_err(|error| error.to_string())?;
         let mut room = Self {

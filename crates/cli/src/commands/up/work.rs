@@ -30,7 +30,11 @@ impl Up {
             Some(path) => {
                 let bytes = files::read(path)?;
                 let (site, _) = pool::formats::read(path, &bytes, &Beside::default())?;
-                Source::Pool { pool: Arc::new(site.pool), tenants: site.tenants, calendar: site.calendar }
+                Source::Pool {
+                    pool: Arc::new(site.pool),
+                    tenants: Box::new(site.tenants),
+                    calendar: site.calendar.map(Box::new),
+                }
             }
         };
         let failed = |error: std::io::Error| Failure::file("make a folder for jobs", "--job-folder", &error);
