@@ -27,6 +27,10 @@ pub const MOVE_AFTER: u64 = 4;
 /// Moves are sought so often at the most, in milliseconds: what they win counts in hours.
 const SEEK_EVERY_MS: u64 = 60_000;
 
+/// Moves are sought for so many of those that wait, first come first, whenever they are: where more have no room, a cluster
+/// is full, and what one of them wins the next has lost.
+const MOST_SOUGHT: usize = 16;
+
 /// So often another set of jobs to move is tried for one that waits.
 const MOST_TRIES: usize = 4;
 
@@ -120,7 +124,13 @@ impl Scheduler {
             return;
         }
         self.sought_ms = Some(now_ms);
-        for &job in jobs {
+        let waiting: Vec<JobIndex> = jobs
+            .iter()
+            .copied()
+            .filter(|&job| self.phase(job) == Some(Phase::Waiting))
+            .take(MOST_SOUGHT)
+            .collect();
+        for job in waiting {
             if self.phase(job) == Some(Phase::Waiting)
                 && let Some(migration) = self.migration(job, now_ms)
             {

@@ -173,7 +173,8 @@ impl Site {
     }
 
     fn config(&self) -> Config {
-        Config { seed: self.seed, ..Config::default() }
+        // Moves are not sought here: what waits at night is a backlog that fills every GPU, and no place is strewn.
+        Config { seed: self.seed, migrate: false, ..Config::default() }
     }
 
     fn planner(&self, rule: Rule) -> Planner {
