@@ -15,7 +15,7 @@ use crate::failure::Failure;
 #[derive(Subcommand)]
 pub enum JobCommand {
     /// Hand in a job: a TOML file, a script with #SBATCH lines, or a command
-    Submit(submit::Submit),
+    Submit(Box<submit::Submit>),
     /// List jobs, all or those in a state or of a tenant
     List(show::List),
     /// Show a job: where it is, what it holds, how it ended
