@@ -129,7 +129,8 @@ fn a_job_goes_on_elsewhere_when_its_host_is_lost() {
         let job = job(&up, number);
         job["state"] == "running" && job["attempt"] == 2 && job["nodes"][0]["name"] != node.as_str()
     });
-    let pool = heddle::json(&mut ask(&up, &["pool", "status", "--json"]));
-    assert_eq!(pool["nodes"]["failed"], 1, "{pool}");
+    until("the pool shows that the node has failed", || {
+        heddle::json(&mut ask(&up, &["pool", "status", "--json"]))["nodes"]["failed"] == 1
+    });
     assert!(up.end());
 }
