@@ -44,7 +44,7 @@ fn a_script_runs_with_its_places_and_its_end_is_told() {
     let script = folder.path().join("train.sh");
     let text = "#!/bin/sh\n#SBATCH -N2 --gpus-per-node=8 -t 10\necho on $HEDDLE_NODES with $HEDDLE_GPUS GPUs\nexit 3\n";
     std::fs::write(&script, text).unwrap();
-    let up = Up::start(&[]);
+    let up = Up::start(&["--jobs", "embedded"]);
     wait_for_pool(&up);
     let number = submit(&up, &[script.to_str().unwrap()]);
     let watched = heddle::output(&mut ask(&up, &["job", "watch", &number.to_string()]));
@@ -79,7 +79,7 @@ fn jobs_outlive_kill_9_and_each_runs_once() {
         go.display()
     );
     let all = ["--parts", "128", "--gpus", "8", "--", "/bin/sh", "-c", &script];
-    let up = Up::start(&["--store", store]);
+    let up = Up::start(&["--jobs", "embedded", "--store", store]);
     wait_for_pool(&up);
     let (running, waiting) = (submit(&up, &all), submit(&up, &all));
     until("the first runs", || lines(&ran(&running.to_string())) == 1);
@@ -88,7 +88,7 @@ fn jobs_outlive_kill_9_and_each_runs_once() {
     up.signal(libc::SIGKILL);
     drop(up);
 
-    let up = Up::start(&["--store", store]);
+    let up = Up::start(&["--jobs", "embedded", "--store", store]);
     wait_for_pool(&up);
     assert_eq!(job(&up, running)["state"], "running");
     assert_eq!(job(&up, waiting)["state"], "waiting");
@@ -108,7 +108,7 @@ fn jobs_outlive_kill_9_and_each_runs_once() {
 
 #[test]
 fn a_job_goes_on_elsewhere_when_its_host_is_lost() {
-    let up = Up::start(&[]);
+    let up = Up::start(&["--jobs", "embedded"]);
     wait_for_pool(&up);
     // The first host is where the subnet manager sits: its own cable is not the one to pull.
     submit(&up, &["--gpus", "8", "--", "sleep", "600"]);

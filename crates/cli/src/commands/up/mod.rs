@@ -99,7 +99,7 @@ impl Up {
         if door == options::Door::Emulate {
             session.pace();
         }
-        let work = self.work(door)?;
+        let work = self.work()?;
         let (work, _folder) = work.map_or((None, None), |work| (Some(work.config), work.temporary));
         let daemon = if self.once {
             None

@@ -47,6 +47,7 @@ pub enum Jobs {
     after_help = "Examples:\n  heddle up --once                          an emulated SuperPOD of 1,024 GPUs\n  \
     heddle up tree.toml --once --json         another emulated fabric, for programs\n  \
     heddle up --pull-every 2min               cables fail and come back; watch it at the API\n  \
+    heddle up --jobs embedded --store state.redb  jobs run on it: see heddle job submit --help\n  \
     heddle up --config /etc/heddle/heddle.toml as a service: see examples/heddle.toml\n  \
     heddle up --umad --lids /var/lib/heddle/lids\n                                            \
     manage this machine's subnet, keep LIDs across restarts\n  \
@@ -126,10 +127,10 @@ pub struct Up {
     #[arg(long, value_name = "TIME", value_parser = duration, conflicts_with_all = ["once", "ibsim", "umad"], help_heading = "Faults on purpose")]
     pub pull_every: Option<Duration>,
 
-    /// Host jobs on the fabric's hosts: embedded runs them as processes of this machine [default: embedded where the fabric is
-    /// emulated, else off]
-    #[arg(long, value_enum, conflicts_with = "once", help_heading = "Jobs")]
-    pub jobs: Option<Jobs>,
+    /// Host jobs on the fabric's hosts. embedded runs them as processes of this machine, as the user that runs heddle:
+    /// whoever may submit may run commands as that user, and without tokens that is whoever reaches the API
+    #[arg(long, value_enum, default_value_t = Jobs::Off, conflicts_with = "once", help_heading = "Jobs")]
+    pub jobs: Jobs,
     /// The pool from this file, as heddle pool show reads it [default: the fabric's hosts]
     #[arg(long, value_name = "FILE", conflicts_with = "once", help_heading = "Jobs")]
     pub pool: Option<String>,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use controller::work::{Config, Source};
 use pool::formats::Beside;
 
-use super::options::{Door, Jobs, Up};
+use super::options::{Jobs, Up};
 use crate::failure::Failure;
 use crate::files;
 
@@ -20,9 +20,8 @@ pub struct Work {
 
 impl Up {
     /// What is to be hosted of jobs, if anything.
-    pub fn work(&self, door: Door) -> Result<Option<Work>, Failure> {
-        let usual = if door == Door::Emulate { Jobs::Embedded } else { Jobs::Off };
-        if self.once || self.jobs.unwrap_or(usual) == Jobs::Off {
+    pub fn work(&self) -> Result<Option<Work>, Failure> {
+        if self.once || self.jobs == Jobs::Off {
             return Ok(None);
         }
         let source = match &self.pool {
