@@ -17,12 +17,14 @@ test: export PROPTEST_RNG_SEED ?= 20261201
 test: packages web
 	$(CARGO) build --locked -p cli
 	$(CARGO) test --workspace --locked --doc --quiet
-	@if $(CARGO) nextest --version >/dev/null 2>&1; then \
-		$(CARGO) nextest run --workspace --locked --no-fail-fast; \
+	@failed=""; \
+	$(MAKE) --no-print-directory web-test || failed="the page"; \
+	if $(CARGO) nextest --version >/dev/null 2>&1; then \
+		$(CARGO) nextest run --workspace --locked --no-fail-fast || failed="$$failed tests"; \
 	else \
-		$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests; \
-	fi
-	$(MAKE) --no-print-directory web-test
+		$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --tests || failed="$$failed tests"; \
+	fi; \
+	if [ -n "$$failed" ]; then echo "failed: $$failed"; exit 1; fi
 
 ## Builds the page that the controller serves, where its sources are newer than it. It takes node 20.19 or newer; where
 ## there is no node, Debian's is installed; where that is too old, heddle is built without its page and says so.
