@@ -134,3 +134,39 @@ fn a_job_goes_on_elsewhere_when_its_host_is_lost() {
     });
     assert!(up.end());
 }
+
+#[test]
+fn who_is_bound_to_a_tenant_sees_and_ends_its_jobs_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let token = |name: &str| {
+        let words = ["token", name, "--role", "submitter", "--tenant", name, "--json"];
+        let made = heddle::json(&mut heddle::command(words));
+        let word = |key: &str| made[key].as_str().unwrap().to_owned();
+        let entry = format!(
+            "[[token]]\nname = \"{name}\"\nrole = \"submitter\"\ntenant = \"{name}\"\nsha256 = \"{}\"\n",
+            word("sha256")
+        );
+        (word("token"), entry)
+    };
+    let ((vision, one), (speech, other)) = (token("vision"), token("speech"));
+    let config = folder.path().join("heddle.toml");
+    std::fs::write(&config, one + &other).unwrap();
+    let up = Up::start(&["--jobs", "embedded", "--config", config.to_str().unwrap()]);
+    let call = |token: &str, words: &[&str]| heddle::output(ask(&up, words).env("HEDDLE_TOKEN", token));
+    until("the pool is open", || call(&vision, &["pool", "status"]).status.success());
+    let submitted = call(&vision, &["job", "submit", "--", "echo", "secret"]);
+    assert!(submitted.status.success(), "{}", heddle::describe(&submitted));
+    let watched = call(&vision, &["job", "watch", "1"]);
+    assert_eq!(watched.stdout, b"secret\n", "{}", heddle::describe(&watched));
+    for verb in ["show", "why", "output", "watch", "cancel"] {
+        let refused = call(&speech, &["job", verb, "1"]);
+        assert_eq!(refused.status.code(), Some(2), "{verb}: {}", heddle::describe(&refused));
+        assert!(!String::from_utf8_lossy(&refused.stdout).contains("secret"), "{verb}");
+    }
+    let listed = |token: &str| {
+        let output = call(token, &["job", "list", "--json"]);
+        serde_json::from_slice::<Value>(&output.stdout).unwrap().as_array().unwrap().len()
+    };
+    assert_eq!((listed(&vision), listed(&speech)), (1, 0));
+    assert!(up.end());
+}

@@ -1,9 +1,9 @@
 //! `/api/v1/jobs`: jobs are submitted, looked at, asked why, read, and ended.
 
 use std::io::{Read, Seek, SeekFrom};
+use std::sync::Arc;
 
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
@@ -14,7 +14,7 @@ use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::extract::{Path, Query, page_size};
+use super::extract::{Body, Path, Query, page_size};
 use super::pool::work;
 use super::problem::Problem;
 use crate::access::Caller;
@@ -73,10 +73,6 @@ pub struct Job {
     pub end: Option<End>,
     /// Its number in its array.
     pub array_index: Option<u32>,
-    /// The partition key of its nodes, while it holds any.
-    pub partition: Option<String>,
-    /// The service level of its traffic, while it has one of its own.
-    pub service_level: Option<u8>,
     /// What was submitted.
     pub spec: Spec,
 }
@@ -125,8 +121,6 @@ fn show(record: &Record) -> Job {
         stops: record.stops,
         end: record.outcome.as_ref().map(end),
         array_index: record.array_index,
-        partition: record.partition.map(|key| format!("{key:#06x}")),
-        service_level: record.service_level,
         spec: record.spec.clone(),
     }
 }
@@ -161,7 +155,14 @@ struct Wanted {
     limit: Option<u32>,
 }
 
-/// Jobs, the newest first.
+/// A job that the caller may see: who is bound to a tenant sees that tenant's alone.
+fn seen(site: &Site, caller: Option<&Caller>, number: u64) -> Result<Arc<Record>, Problem> {
+    let record = work(site)?.board.job(number).ok_or(Refused::NoSuchJob(number))?;
+    may_act_for(caller, record.spec.tenant.as_deref())?;
+    Ok(record)
+}
+
+/// Jobs, the newest first; to who is bound to a tenant, that tenant's.
 #[utoipa::path(
     get, path = "/jobs", tag = "jobs", params(Wanted),
     responses(
@@ -170,11 +171,18 @@ struct Wanted {
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn jobs(State(site): State<Site>, Query(wanted): Query<Wanted>) -> Result<Json<Jobs>, Problem> {
+async fn jobs(
+    State(site): State<Site>,
+    caller: Option<Extension<Caller>>,
+    Query(wanted): Query<Wanted>,
+) -> Result<Json<Jobs>, Problem> {
     let most = page_size(wanted.limit)?;
+    let bound = caller.and_then(|Extension(caller)| caller.tenant);
     let is_wanted = |record: &Record| {
         wanted.state.is_none_or(|state| record.state == state)
-            && wanted.tenant.as_ref().is_none_or(|tenant| record.spec.tenant.as_ref() == Some(tenant))
+            && [&wanted.tenant, &bound].into_iter().all(|tenant| {
+                tenant.as_ref().is_none_or(|tenant| record.spec.tenant.as_ref() == Some(tenant))
+            })
     };
     let found = work(&site)?.board.jobs(wanted.before, most + 1, is_wanted);
     let items: Vec<Job> = found.iter().take(most).map(|record| show(record)).collect();
@@ -199,9 +207,8 @@ async fn jobs(State(site): State<Site>, Query(wanted): Query<Wanted>) -> Result<
 async fn submit(
     State(site): State<Site>,
     caller: Option<Extension<Caller>>,
-    spec: Result<Json<Spec>, JsonRejection>,
+    Body(mut spec): Body<Spec>,
 ) -> Result<(StatusCode, Json<Submitted>), Problem> {
-    let Json(mut spec) = spec?;
     let caller = caller.map(|Extension(caller)| caller);
     spec.tenant = spec.tenant.or_else(|| caller.as_ref().and_then(|caller| caller.tenant.clone()));
     may_act_for(caller.as_ref(), spec.tenant.as_deref())?;
@@ -217,12 +224,16 @@ async fn submit(
     responses(
         (status = 200, body = Job),
         (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn job(State(site): State<Site>, Path(number): Path<u64>) -> Result<Json<Job>, Problem> {
-    let record = work(&site)?.board.job(number).ok_or(Refused::NoSuchJob(number))?;
-    Ok(Json(show(&record)))
+async fn job(
+    State(site): State<Site>,
+    caller: Option<Extension<Caller>>,
+    Path(number): Path<u64>,
+) -> Result<Json<Job>, Problem> {
+    Ok(Json(show(&*seen(&site, caller.as_deref(), number)?)))
 }
 
 /// Ends a job: one that waits is gone at once, one that runs is asked to end and ended after its grace.
@@ -243,8 +254,7 @@ async fn cancel(
     caller: Option<Extension<Caller>>,
     Path(number): Path<u64>,
 ) -> Result<(StatusCode, Json<Job>), Problem> {
-    let known = work(&site)?.board.job(number).ok_or(Refused::NoSuchJob(number))?;
-    may_act_for(caller.as_deref(), known.spec.tenant.as_deref())?;
+    seen(&site, caller.as_deref(), number)?;
     let record = work(&site)?.ask(|answer| Ask::Cancel { number, answer }).await?;
     Ok((StatusCode::ACCEPTED, Json(show(&record))))
 }
@@ -255,11 +265,17 @@ async fn cancel(
     responses(
         (status = 200, body = Why),
         (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn why(State(site): State<Site>, Path(number): Path<u64>) -> Result<Json<Why>, Problem> {
+async fn why(
+    State(site): State<Site>,
+    caller: Option<Extension<Caller>>,
+    Path(number): Path<u64>,
+) -> Result<Json<Why>, Problem> {
+    seen(&site, caller.as_deref(), number)?;
     let why = work(&site)?.ask(|answer| Ask::Why { number, answer }).await?;
     Ok(Json(*why))
 }
@@ -278,17 +294,19 @@ struct Part {
     responses(
         (status = 200, content_type = "application/octet-stream", body = Vec<u8>),
         (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
 async fn output(
     State(site): State<Site>,
+    caller: Option<Extension<Caller>>,
     Path(number): Path<u64>,
     Query(part): Query<Part>,
 ) -> Result<Response, Problem> {
     let work = work(&site)?;
-    let record = work.board.job(number).ok_or(Refused::NoSuchJob(number))?;
+    let record = seen(&site, caller.as_deref(), number)?;
     let run = RunId { job: number, attempt: record.attempt };
     let folder = work.folder.to_path_buf();
     let read = tokio::task::spawn_blocking(move || {

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use axum::Json;
 use axum::extract::State;
-use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
 use fabric::{Fabric, NodeId, NodeKind};
 use ib::Guid;
@@ -19,6 +18,7 @@ use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use super::extract::Body;
 use super::links::link_at;
 use super::nodes::find;
 use super::problem::Problem;
@@ -280,11 +280,7 @@ fn taken(site: &Site, question: &Question) -> Result<Taken, Problem> {
         (status = 503, body = Problem, content_type = "application/problem+json"),
     ),
 )]
-async fn what_if(
-    State(site): State<Site>,
-    question: Result<Json<Question>, JsonRejection>,
-) -> Result<Json<Answer>, Problem> {
-    let Json(question) = question?;
+async fn what_if(State(site): State<Site>, Body(question): Body<Question>) -> Result<Json<Answer>, Problem> {
     let taken = taken(&site, &question)?;
     let permit = Arc::clone(&site.questions).try_acquire_owned().map_err(|_| {
         Problem::new(

@@ -84,8 +84,6 @@ impl Host {
         };
         record.outcome = outcome;
         record.cause.clone_from(&cause);
-        record.partition = None;
-        record.service_level = None;
         self.over.insert((now, number));
         let severity = if state == State::Failed { Severity::Warning } else { Severity::Info };
         self.tell(number, Kind::JobOver, severity, &text, cause);

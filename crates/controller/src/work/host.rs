@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use executor::{Executor, RunId};
@@ -12,7 +12,6 @@ use pool::NodeIndex;
 use scheduler::job::JobIndex;
 use scheduler::schedule::Scheduler;
 use subnet::Phase;
-use tokio::sync::oneshot;
 
 use super::asked::Later;
 use super::board::{Board, NodeState, Picture};
@@ -20,6 +19,7 @@ use super::record::{Record, State};
 use super::stockroom::Stockroom;
 use super::{Ask, Config, Refused};
 use crate::event::{Draft, Kind, Severity};
+use crate::session::Call;
 use crate::site::Site;
 use crate::store::{Batch, Space, Store, StoreError};
 
@@ -279,23 +279,11 @@ impl Host {
     }
 
     fn open_pool(&mut self, fabric: &Arc<Fabric>) {
-        let (answer, answered) = oneshot::channel();
-        let call: crate::session::Call =
-            Box::new(move |manager, _| drop(answer.send(manager.tables().cloned())));
-        if self.site.calls.send(call).is_err() {
-            return;
-        }
-        let began = Instant::now();
-        let mut answered = answered;
-        let tables = loop {
-            match answered.try_recv() {
-                Ok(tables) => break tables,
-                Err(oneshot::error::TryRecvError::Empty) if began.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(_) => return,
-            }
-        };
+        let (answer, answered) = channel();
+        // Where either thread has ended, the controller ends.
+        let call: Call = Box::new(move |manager, _| drop(answer.send(manager.tables().cloned())));
+        let asked = self.site.calls.send(call);
+        let Ok(Ok(tables)) = asked.map(|()| answered.recv_timeout(PATIENCE)) else { return };
         match Stockroom::open(&self.config.source, &self.config.queue, fabric, tables.map(Arc::new)) {
             Ok((room, scheduler)) => {
                 let states = room.pool.nodes().map(|_| NodeState::Open).collect();

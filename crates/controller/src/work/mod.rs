@@ -3,7 +3,6 @@
 //! ```text
 //!   API ──ask──► host ──decide──► scheduler          one thread: the only one that changes anything
 //!                  │  ├─record──► store, journal
-//!                  │  ├─keys────► the fabric's thread
 //!                  │  └─start───► executor ──► processes
 //!                  ▼
 //!                board ──► API, metrics               readers never wait for the thread
@@ -76,7 +75,7 @@ pub enum Refused {
     NoSuchJob(u64),
     /// It is over.
     Over(u64, State),
-    /// It could not be recorded, so it was not done.
+    /// It could not be recorded: it is not sure to last, and is tried again with what is recorded next.
     Store(String),
 }
 

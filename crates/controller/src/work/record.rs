@@ -110,10 +110,6 @@ pub struct Record {
     pub outcome: Option<Outcome>,
     /// Why it is in this state.
     pub cause: Option<String>,
-    /// The partition of its nodes, while it holds any.
-    pub partition: Option<u16>,
-    /// The service level of its traffic, while it has one of its own.
-    pub service_level: Option<u8>,
 }
 
 impl Record {
@@ -134,8 +130,6 @@ impl Record {
             unwanted: false,
             outcome: None,
             cause: None,
-            partition: None,
-            service_level: None,
         }
     }
 

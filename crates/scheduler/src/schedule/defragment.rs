@@ -27,8 +27,8 @@ pub const MOVE_AFTER: u64 = 4;
 /// Moves are sought so often at the most, in milliseconds: what they win counts in hours.
 const SEEK_EVERY_MS: u64 = 60_000;
 
-/// Moves are sought for so many of those that wait, first come first, whenever they are: where more have no room, a cluster
-/// is full, and what one of them wins the next has lost.
+/// Moves are sought for so many of those that wait, first come first, whenever they are sought: the work is bounded however
+/// long the queue is.
 const MOST_SOUGHT: usize = 16;
 
 /// So often another set of jobs to move is tried for one that waits.

@@ -11,12 +11,9 @@
 //! one to three times its run time. Three of four jobs write checkpoints: they stop within two minutes and lose ten minutes of
 //! work. One in five of more than one part on a node is elastic: it can use up to twice its parts.
 
-use pool::stock::WHOLE_GPU;
-
 use super::Workload;
-use crate::job::{Checkpoint, Work};
 use crate::random::Chance;
-use crate::trace::{Job, Terms, Trace, in_parts};
+use crate::trace::{Job, Trace, in_parts};
 
 /// GPUs of a node.
 pub const GPUS_A_NODE: u16 = 8;
@@ -49,8 +46,6 @@ const SHORTEST_RUN_S: f64 = 60.0;
 const LONGEST_RUN_S: f64 = 172_800.0;
 const STOPPABLE: f64 = 0.75;
 const ELASTIC: f64 = 0.2;
-const GRACE_S: u64 = 120;
-const COST_S: u64 = 600;
 
 /// Makes the pool and the jobs of so many days.
 pub fn workload(days: u32, seed: u64) -> Workload {
@@ -173,35 +168,17 @@ impl Team {
         let limit_s = (run_s * (1.0 + 2.0 * self.chance.part())).round();
         let stoppable = self.chance.part() < STOPPABLE;
         let elastic = self.chance.part() < ELASTIC;
-        self.jobs.push(Job {
-            name: "".into(),
-            submit_ms: at_s as u64 * 1000,
-            run_ms: Some(run_s as u64 * 1000),
-            limit_ms: Some(limit_s as u64 * 1000),
-            parts,
-            cpu_milli: u32::from(gpus) * 8000,
-            memory_mib: u32::from(gpus) * 131_072,
-            gpus,
-            gpu_milli: WHOLE_GPU,
-            models: 0,
-            user: self.number,
-            priority: 0,
-            terms: Terms {
-                tenant: self.number + 1,
-                more_parts: if elastic && parts > 1 { parts } else { 0 },
-                work: Work::Batch,
-                checkpoint: stoppable
-                    .then_some(Checkpoint { grace_ms: GRACE_S * 1000, cost_ms: COST_S * 1000 }),
-                ..Terms::default()
-            },
-        });
+        let mut job = super::job(at_s as u64, (run_s, limit_s), (parts, gpus), stoppable, elastic);
+        job.user = self.number;
+        job.terms.tenant = self.number + 1;
+        self.jobs.push(job);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::{ReadOptions, native};
+    use crate::trace::{ReadOptions, Terms, native};
 
     #[test]
     fn the_load_is_what_it_says() {

@@ -173,7 +173,7 @@ impl Site {
     }
 
     fn config(&self) -> Config {
-        // Moves are not sought here: what waits at night is a backlog that fills every GPU, and no place is strewn.
+        // Moves are not sought here: with thousands of jobs in the queue, seeking them takes most of the time.
         Config { seed: self.seed, migrate: false, ..Config::default() }
     }
 

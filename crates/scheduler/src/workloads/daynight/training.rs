@@ -6,11 +6,9 @@
 //! as its limit from one to three times its run time. Nine of ten write checkpoints: they stop within two minutes and lose ten
 //! minutes of work. Three of ten of more than one part are elastic: they can use up to twice their parts.
 
-use pool::stock::WHOLE_GPU;
-
-use crate::job::{Checkpoint, Work};
 use crate::random::Chance;
-use crate::trace::{Job, Terms, Trace, in_parts};
+use crate::trace::{Job, Trace, in_parts};
+use crate::workloads;
 
 /// GPUs that training wants on average, as a part of all.
 pub const LOAD: f64 = 0.75;
@@ -27,8 +25,6 @@ const SHORTEST_RUN_S: f64 = 300.0;
 const LONGEST_RUN_S: f64 = 259_200.0;
 const STOPPABLE: f64 = 0.9;
 const ELASTIC: f64 = 0.3;
-const GRACE_S: u64 = 120;
-const COST_S: u64 = 600;
 
 /// The jobs of so many days for a site of so many GPUs.
 pub fn jobs(days: u32, gpus: u32, gpus_a_node: u16, seed: u64) -> Trace {
@@ -62,27 +58,7 @@ fn job(at_s: u64, gpus_a_node: u16, chance: &mut Chance) -> Job {
     let limit_s = (run_s * (1.0 + 2.0 * chance.part())).round();
     let stoppable = chance.part() < STOPPABLE;
     let elastic = chance.part() < ELASTIC;
-    Job {
-        name: "".into(),
-        submit_ms: at_s * 1000,
-        run_ms: Some(run_s as u64 * 1000),
-        limit_ms: Some(limit_s as u64 * 1000),
-        parts,
-        cpu_milli: u32::from(gpus) * 8000,
-        memory_mib: u32::from(gpus) * 131_072,
-        gpus,
-        gpu_milli: WHOLE_GPU,
-        models: 0,
-        user: 0,
-        priority: 0,
-        terms: Terms {
-            tenant: 0,
-            more_parts: if elastic && parts > 1 { parts } else { 0 },
-            work: Work::Batch,
-            checkpoint: stoppable.then_some(Checkpoint { grace_ms: GRACE_S * 1000, cost_ms: COST_S * 1000 }),
-            ..Terms::default()
-        },
-    }
+    workloads::job(at_s, (run_s, limit_s), (parts, gpus), stoppable, elastic)
 }
 
 #[cfg(test)]

@@ -148,9 +148,6 @@ fn render(job: &Value) -> String {
             node["gpus"].as_array().into_iter().flatten().map(ToString::to_string).collect();
         table.row(["on".to_owned(), format!("{}, GPUs {}", word(node, "name"), gpus.join(","))]);
     }
-    if let Some(key) = job["partition"].as_str() {
-        table.row(["partition", key]);
-    }
     if !job["end"].is_null() {
         table.row(["end", word(&job["end"], "text")]);
     }
